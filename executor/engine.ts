@@ -1,0 +1,45 @@
+/**
+ * One interface over everything that can run a model: onnxruntime (CUDA, WebGPU, CPU), TensorFlow.js and the
+ * reference evaluator. A session belongs to one model; an engine makes sessions.
+ */
+import type { Bundle, OnnxModel, Tensor } from '../graph/index.js';
+
+export type EngineName =
+  | 'onnxruntime-cuda'
+  | 'onnxruntime-webgpu'
+  | 'onnxruntime-cpu'
+  | 'tfjs-node-gpu'
+  | 'tfjs-wasm'
+  | 'reference';
+
+/** What a device may be used for; `exact` is earned by the start-up self-test. */
+export type DeviceClass = 'exact' | 'float-only';
+
+export interface ExactSession {
+  /**
+   * Runs the integer graph on B items.
+   * @param inputs one array per graph input, B * size(item shape) integers each, within the tensor's range.
+   * @returns the value of every slot (`slotsOf(graph)` order), B * size(item shape) integers each.
+   */
+  run(inputs: readonly Int32Array[], items: number): Promise<Int32Array[]>;
+  /** Predicted resident size. */
+  readonly sizeBytes: number;
+  close(): Promise<void>;
+}
+
+export interface FloatSession {
+  /** Runs the float model on one set of input tensors; returns the graph outputs by name. */
+  run(inputs: ReadonlyMap<string, Tensor>): Promise<Map<string, Tensor>>;
+  readonly sizeBytes: number;
+  close(): Promise<void>;
+}
+
+export interface Engine {
+  readonly name: EngineName;
+  /** Package and version behind it, for example `onnxruntime-node 1.29.0`. */
+  readonly version: string;
+  loadExact(bundle: Bundle): Promise<ExactSession>;
+  /** @param bytes the ONNX file; @param model the same, read. */
+  loadFloat(bytes: Uint8Array, model: OnnxModel): Promise<FloatSession>;
+  close(): Promise<void>;
+}
