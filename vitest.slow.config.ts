@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+/** The long things: wide fuzz, many kill points, soak. */
+export default defineConfig({
+  test: {
+    include: ['**/*.slow.test.ts'],
+    exclude: ['node_modules/**', 'dist/**'],
+    testTimeout: 3_600_000,
+    hookTimeout: 300_000,
+    pool: 'forks',
+    maxWorkers: 2,
+  },
+});
