@@ -1,0 +1,243 @@
+/**
+ * The main job on real input, on this machine alone:
+ * compile a model, run it, commit to its trace, anchor the receipts, audit them, verify them.
+ */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AssayError } from '../../common/errors.js';
+import { compileModel, encodeBundle, inputRoot, outputRoot, readOnnx, type Bundle } from '../../graph/index.js';
+import { calibrationSamples, heldOutSamples, shippedModel } from '../../models/index.js';
+import { Pipeline } from '../../pipeline/pipeline.js';
+import type { JobView } from '../../pipeline/read-job.js';
+import { formatReceiptFile, RECEIPT_FILE_VERSION, verifyReceipt, type Hex, type ReceiptDomain, type ReceiptFile } from '../../receipts/index.js';
+import type { Terminal } from '../terminal.js';
+import { startCast, type Cast } from './cast.js';
+import { ordersFor, type DemoJob } from './jobs.js';
+
+export interface DemoOptions {
+  /** Wiped at the start. */
+  readonly folder: string;
+  /** Digits for the honest executor. */
+  readonly jobs: number;
+  /** Digits for each of the three cheats. */
+  readonly cheatJobs: number;
+}
+
+export interface PlayerSummary {
+  readonly executor: string;
+  readonly address: Hex;
+  readonly honest: boolean;
+  readonly jobs: number;
+  /** Receipts that the chain calls final and all checks accept. */
+  readonly valid: number;
+  /** Receipts that the audit killed. */
+  readonly invalid: number;
+  /** Neither. */
+  readonly undetermined: number;
+  /** Digits read right. */
+  readonly right: number;
+}
+
+export interface DemoSummary {
+  readonly model: {
+    readonly name: string;
+    readonly digest: string;
+    readonly parameters: number;
+    readonly macs: number;
+    readonly agreement: number | null;
+  };
+  readonly chain: { readonly id: string; readonly rollup: Hex; readonly batches: number; readonly gasUsed: string };
+  readonly players: readonly PlayerSummary[];
+  /** Every honest receipt is valid, and every executor that cheats was caught. */
+  readonly success: boolean;
+  readonly receipts: string;
+  readonly seconds: number;
+}
+
+const MODEL = 'lenet5';
+const SMALLER_MODEL = 'mnist-mlp';
+const CALIBRATION_SAMPLES = 200;
+const AGREEMENT_SAMPLES = 200;
+
+export async function runDemo(options: DemoOptions, terminal: Terminal): Promise<DemoSummary> {
+  const startedAt = performance.now();
+  const receiptFolder = join(options.folder, 'receipts');
+  rmSync(options.folder, { recursive: true, force: true });
+  mkdirSync(receiptFolder, { recursive: true });
+
+  terminal.note(`Compiling ${shippedModel(MODEL).title} to an exact integer graph`);
+  const bundle = compileShipped(MODEL, terminal);
+  const smaller = compileShipped(SMALLER_MODEL, terminal);
+  writeFileSync(join(options.folder, `${MODEL}.assay`), encodeBundle(bundle));
+
+  const starting = terminal.progress('starting chain, contract, four executors, two checkers', null);
+  const cast = await startCast(options.folder, bundle, smaller);
+  let pipeline: Pipeline | undefined;
+  try {
+    pipeline = await Pipeline.open(
+      { dataDirectory: join(options.folder, 'pipeline'), batchSize: 256, batchAgeMs: 3_000 },
+      cast.ports,
+    );
+    starting.done(`rollup ${cast.client.address} on chain ${cast.client.domain.chainId}`);
+
+    const jobs = await signJobs(cast, bundle, options);
+    const views = await runJobs(pipeline, jobs, terminal);
+    const summary = await verifyAll(cast, bundle, jobs, views, receiptFolder, terminal);
+    const { batches, gasUsed } = await chainCost(cast, views);
+    return {
+      model: {
+        name: MODEL,
+        digest: bundle.digest,
+        parameters: bundle.report.parameters,
+        macs: bundle.report.macs,
+        agreement: bundle.report.heldOut?.labelAgreement ?? null,
+      },
+      chain: { id: String(cast.client.domain.chainId), rollup: cast.client.address, batches, gasUsed: String(gasUsed) },
+      players: summary,
+      success: summary.every(({ honest, jobs: count, valid, invalid }) => (honest ? valid === count : invalid > 0)),
+      receipts: receiptFolder,
+      seconds: (performance.now() - startedAt) / 1000,
+    };
+  } finally {
+    await pipeline?.close();
+    await cast.close();
+  }
+}
+
+function compileShipped(name: string, terminal: Terminal): Bundle {
+  const { file } = shippedModel(name);
+  const progress = terminal.progress(name, null);
+  const bundle = compileModel(readOnnx(readFileSync(file), file), {
+    calibration: calibrationSamples(name, CALIBRATION_SAMPLES),
+    heldOut: heldOutSamples(name, AGREEMENT_SAMPLES).samples,
+  });
+  const { heldOut, parameters, macs } = bundle.report;
+  const agreement =
+    heldOut?.labelAgreement == null
+      ? ''
+      : `, same label as float on ${(100 * heldOut.labelAgreement).toFixed(1)} % of ${heldOut.samples}`;
+  progress.done(`${parameters} parameters, ${macs} multiply-accumulates${agreement}`);
+  return bundle;
+}
+
+/** The cheats first, so that their lies lie among honest receipts in the same batch. */
+async function signJobs(cast: Cast, bundle: Bundle, { jobs, cheatJobs }: DemoOptions): Promise<DemoJob[]> {
+  const counts = cast.players.map(({ honest }) => (honest ? jobs : cheatJobs));
+  const digits = heldOutSamples(
+    MODEL,
+    counts.reduce((a, b) => a + b, 0),
+  );
+  let first = 0;
+  const lists: DemoJob[][] = [];
+  for (const [i, { executor }] of cast.players.entries()) {
+    const last = first + counts[i]!;
+    const part = { samples: digits.samples.slice(first, last), labels: digits.labels.slice(first, last) };
+    lists.push(await ordersFor(cast.client, cast.requester, bundle, executor.address, part, first));
+    first = last;
+  }
+  return lists.reverse().flat();
+}
+
+async function runJobs(pipeline: Pipeline, jobs: readonly DemoJob[], terminal: Terminal): Promise<JobView[]> {
+  const steps = { run: 0, sign: 0 };
+  const progress = terminal.progress(`running ${jobs.length} digits and signing receipts`, jobs.length);
+  const audit = { started: false };
+  const auditing = terminal.progress('posting, drawing, re-executing, settling', null);
+  pipeline.events.on('progress', ({ step }) => {
+    if (step === 'run') steps.run += 1;
+    if (step === 'sign') steps.sign += 1;
+    if (step === 'run' || step === 'sign') progress.update(steps.sign);
+    if (step === 'post' && !audit.started) {
+      audit.started = true;
+      progress.done();
+    }
+  });
+  pipeline.events.on('trouble', (error) => terminal.note(`  trouble, tried again: ${error.message}`));
+  const ids: Hex[] = [];
+  for (const [i, { request }] of jobs.entries()) ids.push(await pipeline.submit(request, `demo-${i}`));
+  const views = await Promise.all(ids.map((id) => pipeline.waitFor(id)));
+  auditing.done();
+  return views;
+}
+
+async function verifyAll(
+  cast: Cast,
+  bundle: Bundle,
+  jobs: readonly DemoJob[],
+  views: readonly JobView[],
+  folder: string,
+  terminal: Terminal,
+): Promise<PlayerSummary[]> {
+  // A receipt counts from the finalized head on: two blocks behind the newest on this chain.
+  await cast.anvil.mine(2);
+  const progress = terminal.progress('verifying every receipt against the chain', jobs.length);
+  const tally = new Map(
+    cast.players.map(({ title, executor, honest }) => [
+      executor.address,
+      { executor: title, address: executor.address, honest, jobs: 0, valid: 0, invalid: 0, undetermined: 0, right: 0 },
+    ]),
+  );
+  for (const [i, view] of views.entries()) {
+    const { request, label } = jobs[i]!;
+    const file = receiptFileOf(view, cast.client.domain, request.inputs);
+    if (file === null) {
+      throw new AssayError(
+        'INTERNAL',
+        `demo job ${i} ended without a receipt: ${view.error?.message ?? view.outcome ?? 'no outcome'}`,
+      );
+    }
+    writeFileSync(join(folder, `${String(i).padStart(3, '0')}-${view.outcome}.json`), formatReceiptFile(file));
+    const { verdict } = await verifyReceipt(file, {
+      provider: cast.provider,
+      rollup: cast.client.address,
+      inputRoot: (tensors, items) => inputRoot(bundle.graph, integers(tensors), items) as Hex,
+      outputRoot: (tensors, items) => outputRoot(bundle.graph, integers(tensors), items) as Hex,
+    });
+    const player = tally.get(file.receipt.executor)!;
+    player.jobs += 1;
+    player[verdict.verdict] += 1;
+    if (indexOfLargest(view.outputs![0]!) === label) player.right += 1;
+    progress.update(i + 1);
+  }
+  progress.done();
+  return [...tally.values()];
+}
+
+/** Batches that hold the jobs, and the gas of every transaction that the rollup took. */
+async function chainCost(cast: Cast, views: readonly JobView[]): Promise<{ batches: number; gasUsed: bigint }> {
+  const batches = new Set(views.map(({ batchHash }) => batchHash)).size;
+  const head = await cast.provider.getBlockNumber();
+  let gasUsed = 0n;
+  for (let number = 0; number <= head; number++) {
+    const block = await cast.provider.getBlock(number, true);
+    for (const transaction of block?.prefetchedTransactions ?? []) {
+      if (transaction.to?.toLowerCase() !== cast.client.address) continue;
+      gasUsed += (await cast.provider.getTransactionReceipt(transaction.hash))!.gasUsed;
+    }
+  }
+  return { batches, gasUsed };
+}
+
+function integers(tensors: readonly (readonly number[])[]): Int32Array[] {
+  return tensors.map((values) => Int32Array.from(values));
+}
+
+function indexOfLargest(values: Int32Array): number {
+  return values.reduce((best, value, i) => (value > values[best]! ? i : best), 0);
+}
+
+/** What the requester keeps; null where the job has no receipt. */
+function receiptFileOf(job: JobView, domain: ReceiptDomain, inputs: readonly Int32Array[]): ReceiptFile | null {
+  if (job.receipt === null || job.outputs === null) return null;
+  return {
+    version: RECEIPT_FILE_VERSION,
+    domain,
+    receipt: job.receipt.receipt,
+    signature: job.receipt.signature,
+    order: job.order,
+    orderSignature: job.orderSignature,
+    inputs: inputs.map((values) => [...values]),
+    outputs: job.outputs.map((values) => [...values]),
+    ...(job.position === null ? {} : { batch: job.position }),
+  };
+}
