@@ -10,15 +10,29 @@ export type EngineName =
   | 'onnxruntime-cpu'
   | 'tfjs-node-gpu'
   | 'tfjs-wasm'
-  | 'reference';
+  | 'reference'
+  /** A development dependency: the cross-engine tests alone run it. */
+  | 'onnxruntime-web';
 
-/** What a device may be used for; `exact` is earned by the start-up self-test. */
-export type DeviceClass = 'exact' | 'float-only';
+/**
+ * What a device may be used for, earned by the start-up self-test: `exact` runs the integer graph as it stands,
+ * `exact-im2col` only with its convolutions rewritten as matrix products, `float-only` not at all.
+ */
+export type DeviceClass = 'exact' | 'exact-im2col' | 'float-only';
+
+/** How convolutions of the integer graph reach the engine; both give the same integers on a sound engine. */
+export type ConvolutionForm = 'conv' | 'im2col';
+
+export interface ExactOptions {
+  /** Default `conv`. */
+  readonly convolution?: ConvolutionForm;
+}
 
 export interface ExactSession {
   /**
    * Runs the integer graph on B items.
    * @param inputs one array per graph input, B * size(item shape) integers each, within the tensor's range.
+   * @throws AssayError ENGINE_NOT_EXACT where the device returns anything but integers, ENGINE_FAILED where it fails.
    * @returns the value of every slot (`slotsOf(graph)` order), B * size(item shape) integers each.
    */
   run(inputs: readonly Int32Array[], items: number): Promise<Int32Array[]>;
@@ -38,7 +52,8 @@ export interface Engine {
   readonly name: EngineName;
   /** Package and version behind it, for example `onnxruntime-node 1.29.0`. */
   readonly version: string;
-  loadExact(bundle: Bundle): Promise<ExactSession>;
+  /** @throws AssayError ENGINE_FAILED where the runtime refuses the model. */
+  loadExact(bundle: Bundle, options?: ExactOptions): Promise<ExactSession>;
   /** @param bytes the ONNX file; @param model the same, read. */
   loadFloat(bytes: Uint8Array, model: OnnxModel): Promise<FloatSession>;
   close(): Promise<void>;

@@ -1,0 +1,14 @@
+/** The public face of the executor room. */
+export * from './engine.js';
+export { availableEngines, ENGINE_NAMES, openEngine } from './engines.js';
+export type { AvailableEngines, EngineOptions, MissingEngine } from './engines.js';
+export { chooseEngine, type ChosenEngine } from './choose-engine.js';
+export { selfTest, type SelfTestCase, type SelfTestReport } from './self-test.js';
+export { predictExactBytes, predictFloatBytes } from './session-size.js';
+export { SessionCache, type Lease, type SessionKey, type SessionKind } from './session-cache.js';
+export { commit, executeJob, outputsFrom, type Execution, type ExecutionRoots } from './execute.js';
+export { TraceStore, type StoredKind, type StoredTensors } from './trace-store.js';
+export { FileJournal, type Journal, type SignedEntry } from './signing-journal.js';
+export { openIdentity, openSigner, type Identity } from './identity.js';
+export { ExecutorNode, type ExecutionResult, type Executor, type ExecutorNodeOptions } from './node.js';
+export { FlippedOutput, SmallerModel, StaleAnswer } from './adversaries.js';

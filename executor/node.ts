@@ -1,0 +1,185 @@
+/**
+ * An executor: a key, a journal of what it has signed, and a thread that runs models.
+ *
+ *   execute  checks that order, bundle and input belong together, runs the model in the worker thread, stores trace and
+ *            result under their roots, and returns the integers with their commitments.
+ *   sign     signs a receipt for a trace that this node holds, once per order.
+ */
+import { AssayError } from '../common/errors.js';
+import type { Bundle, Tensor } from '../graph/index.js';
+import { hashOrder, hashReceipt, signReceipt } from '../receipts/index.js';
+import type { Hex, JobOrder, Receipt, ReceiptDomain } from '../receipts/index.js';
+import type { EngineName } from './engine.js';
+import type { MissingEngine } from './engines.js';
+import type { Execution } from './execute.js';
+import type { Identity } from './identity.js';
+import type { SelfTestReport } from './self-test.js';
+import { TraceStore } from './trace-store.js';
+import type { WorkerSettings } from './worker-messages.js';
+import { WorkerThread } from './worker-thread.js';
+
+export interface ExecutionResult extends Execution {
+  readonly orderHash: Hex;
+  readonly modelDigest: Hex;
+  readonly items: number;
+  readonly engine: EngineName;
+  /** Inference and hashing, without loading and queueing. */
+  readonly elapsedMs: number;
+}
+
+/** What the pipeline needs of an executor; the adversaries of adversaries.ts offer the same. */
+export interface Executor {
+  /** Lower-case. */
+  readonly address: Hex;
+  readonly traces: TraceStore;
+  /**
+   * @param inputs one array per graph input, order.items * size(item shape) integers each.
+   * @throws AssayError ORDER_MISMATCH, INPUT_RANGE, MODEL_TOO_LARGE, ENGINE_FAILED, ENGINE_NOT_EXACT, STORE_FULL,
+   *   EXECUTOR_WORKER_FAILED, EXECUTOR_CLOSED.
+   */
+  execute(order: JobOrder, bundle: Bundle, inputs: readonly Int32Array[]): Promise<ExecutionResult>;
+  /**
+   * @throws AssayError EQUIVOCATION_REFUSED where another receipt was signed for the order, ORDER_MISMATCH where the
+   *   receipt names another executor, TRACE_NOT_FOUND where its trace is not held here.
+   */
+  sign(receipt: Receipt): Promise<Hex>;
+  close(): Promise<void>;
+}
+
+export interface ExecutorNodeOptions {
+  readonly identity: Identity;
+  /** Where receipts will be settled. */
+  readonly domain: ReceiptDomain;
+  /** Folder of traces and results. */
+  readonly traceFolder: string;
+  /** Default: the best engine of this machine that is exact. */
+  readonly engine?: EngineName;
+  /** CPU threads of one operator. Default: one per core. */
+  readonly threads?: number;
+  /** Of all loaded models together. Default 2 GiB. */
+  readonly memoryBudgetBytes?: number;
+}
+
+const DEFAULT_BUDGET_BYTES = 2 ** 31;
+const NO_TRACE: Hex = `0x${'00'.repeat(32)}`;
+
+export class ExecutorNode implements Executor {
+  readonly address: Hex;
+  readonly traces: TraceStore;
+  readonly #options: ExecutorNodeOptions;
+  #thread: WorkerThread;
+  #closed = false;
+
+  private constructor(options: ExecutorNodeOptions, thread: WorkerThread) {
+    this.#options = options;
+    this.#thread = thread;
+    this.address = options.identity.address;
+    this.traces = new TraceStore(options.traceFolder);
+  }
+
+  /** Starts the thread, opens the engine and tests it. @throws AssayError ENGINE_UNAVAILABLE, EXECUTOR_WORKER_FAILED. */
+  static async start(options: ExecutorNodeOptions): Promise<ExecutorNode> {
+    return new ExecutorNode(options, await WorkerThread.start(settingsOf(options)));
+  }
+
+  get engine(): EngineName {
+    return this.#thread.start.engine;
+  }
+
+  /** Package and version behind the engine. */
+  get engineVersion(): string {
+    return this.#thread.start.version;
+  }
+
+  get selfTest(): SelfTestReport {
+    return this.#thread.start.selfTest;
+  }
+
+  /** Engines of higher preference that this machine lacks, each with reason and mend. */
+  get missingEngines(): readonly MissingEngine[] {
+    return this.#thread.start.missing;
+  }
+
+  async execute(order: JobOrder, bundle: Bundle, inputs: readonly Int32Array[]): Promise<ExecutionResult> {
+    if (order.modelDigest !== bundle.digest) {
+      const message = `the order names model ${order.modelDigest}, the bundle given is ${bundle.digest}`;
+      throw new AssayError('ORDER_MISMATCH', message, { meta: { expected: order.modelDigest, found: bundle.digest } });
+    }
+    const thread = await this.#running();
+    const reply = await thread.execute(bundle, inputs, order.items, order.inputRoot);
+    return {
+      ...reply.execution,
+      orderHash: hashOrder(order, this.#options.domain),
+      modelDigest: order.modelDigest,
+      items: order.items,
+      engine: thread.start.engine,
+      elapsedMs: reply.elapsedMs,
+    };
+  }
+
+  /**
+   * Runs a float model as it is, without commitment or receipt.
+   * @throws AssayError as `readOnnx` and the engine.
+   */
+  async runFloat(
+    bytes: Uint8Array,
+    fileName: string,
+    inputs: ReadonlyMap<string, Tensor>,
+  ): Promise<{ readonly outputs: Map<string, Tensor>; readonly elapsedMs: number }> {
+    const thread = await this.#running();
+    return thread.float(bytes, fileName, inputs);
+  }
+
+  async sign(receipt: Receipt): Promise<Hex> {
+    const { identity, domain } = this.#options;
+    if (receipt.executor !== this.address) {
+      const message = `the receipt names executor ${receipt.executor}, this node is ${this.address}`;
+      throw new AssayError('ORDER_MISMATCH', message, { meta: { expected: this.address, found: receipt.executor } });
+    }
+    if (receipt.traceRoot !== NO_TRACE && !(await this.traces.has('trace', receipt.traceRoot))) {
+      throw new AssayError(
+        'TRACE_NOT_FOUND',
+        `refused to sign: no trace with root ${receipt.traceRoot} is stored here`,
+        {
+          meta: { root: receipt.traceRoot },
+        },
+      );
+    }
+    const receiptHash = hashReceipt(receipt, domain);
+    return identity.journal.signOnce(receipt.orderHash, receiptHash, () =>
+      signReceipt(receipt, domain, identity.signer),
+    );
+  }
+
+  /**
+   * Ends the thread at once, for a job that takes too long. Jobs in it fail with EXECUTOR_WORKER_FAILED; the next job
+   * starts a new thread.
+   */
+  async abort(): Promise<void> {
+    await this.#thread.terminate();
+  }
+
+  /** Ends the thread after the jobs that it has, and closes the journal. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#thread.close();
+    await this.#options.identity.journal.close();
+  }
+
+  /** The thread; a new one where the last has died. */
+  async #running(): Promise<WorkerThread> {
+    if (this.#closed) throw new AssayError('EXECUTOR_CLOSED', `executor ${this.address} is closed`);
+    if (this.#thread.dead) this.#thread = await WorkerThread.start(settingsOf(this.#options));
+    return this.#thread;
+  }
+}
+
+function settingsOf(options: ExecutorNodeOptions): WorkerSettings {
+  return {
+    engine: options.engine ?? null,
+    threads: options.threads ?? null,
+    memoryBudgetBytes: options.memoryBudgetBytes ?? DEFAULT_BUDGET_BYTES,
+    traceFolder: options.traceFolder,
+  };
+}
