@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 const root = new URL('..', import.meta.url);
-const entry = new URL('dist/cli/main.js', root);
+const entry = new URL('dist/cli/entry.js', root);
 if (!existsSync(entry)) {
   process.stderr.write('assay: compiling once, about 15 s ...\n');
   const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');

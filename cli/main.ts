@@ -57,6 +57,3 @@ export async function main(argv: readonly string[]): Promise<number> {
     return exitCodeOfError(error);
   }
 }
-
-// Worker threads and wasm pools of the engines may keep the loop alive: the command ends when its work is done.
-process.exit(await main(process.argv));

@@ -69,8 +69,8 @@ export function readNpy(bytes: Uint8Array, fileName: string): Tensor {
       `holds ${bytes.length - dataStart} bytes of data; shape [${shape.join(', ')}] of ${type} needs ${expectedBytes}`,
     );
   }
-  // Copied, since a typed array must start at a multiple of its element size.
-  const data = new array(bytes.slice(dataStart).buffer);
+  // Copied, since a typed array must start at a multiple of its element size (Buffer.slice would not copy).
+  const data = new array(Uint8Array.from(bytes.subarray(dataStart)).buffer);
   return { type, shape, data } as Tensor;
 }
 

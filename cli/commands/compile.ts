@@ -1,7 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { Command, Option } from 'commander';
-import { compileModel, encodeBundle, prepareModel, readOnnx, type OnnxModel, type Samples } from '../../graph/index.js';
+import {
+  compileModel,
+  encodeBundle,
+  prepareSupported,
+  readOnnx,
+  type OnnxModel,
+  type Samples,
+} from '../../graph/index.js';
 import { calibrationSamples, heldOutSamples, shippedModels } from '../../models/index.js';
 import { readInputFile } from '../files.js';
 import { reportText } from '../report-text.js';
@@ -75,7 +82,7 @@ function chooseSamples(
   if (flags.calibration === 'shipped' && shipped !== undefined) {
     return [calibrationSamples(shipped.name, flags.samples), heldOutSamples(shipped.name, flags.samples).samples];
   }
-  const { inputs } = prepareModel(model, { dims });
+  const { inputs } = prepareSupported(model, dims).model;
   const heldOut = flags.heldOut === undefined ? undefined : readSamples(flags.heldOut, inputs);
   return [readSamples(flags.calibration, inputs).slice(0, flags.samples), heldOut];
 }

@@ -92,7 +92,7 @@ async function redis(): Promise<Finding> {
   if (url === undefined || url === '')
     return { part: 'Redis', state: 'absent', detail: 'REDIS_URL is not set: the queue runs on the database' };
   return tried('Redis', async () => {
-    const queue = await openStepQueue({ kind: 'redis', url }, []);
+    const queue = await openStepQueue({ kind: 'redis', url, namespace: 'doctor' }, []);
     await queue.ready();
     await queue.close();
     return 'answers';

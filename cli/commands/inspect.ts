@@ -1,41 +1,62 @@
 import { Command } from 'commander';
-import { decodeBundle, readOnnx, unsupportedNodes } from '../../graph/index.js';
+import { AssayError } from '../../common/errors.js';
+import { decodeBundle, prepareSupported, readOnnx, type OnnxModel, type ValueInfo } from '../../graph/index.js';
 import { readInputFile } from '../files.js';
 import { reportText } from '../report-text.js';
 import { table } from '../terminal.js';
-import { terminalOf } from './common-options.js';
+import { collectDim, terminalOf } from './common-options.js';
 
 export function inspectCommand(): Command {
   return new Command('inspect')
     .description('Show what a bundle holds and how it was compiled, or which nodes of an ONNX file are supported.')
     .argument('<file>', 'a bundle (.assay) or an .onnx file')
-    .action((file: string, _flags: unknown, command: Command) => {
+    .option('--dim <name=value>', 'bind a symbolic dimension of an .onnx file; repeat for more', collectDim)
+    .action((file: string, flags: { dim?: Record<string, number> }, command: Command) => {
       const terminal = terminalOf(command);
       const bytes = readInputFile(file);
       if (file.toLowerCase().endsWith('.onnx')) {
-        const model = readOnnx(bytes, file);
-        const unsupported = unsupportedNodes(model);
-        const { name, opset, producer, inputs, outputs, nodes } = model;
-        const list = unsupported.map((n) => [n.node, n.op, n.reason, n.mend]);
+        const { name, opset, producer, inputs, outputs, nodes, refused } = describeOnnx(
+          readOnnx(bytes, file),
+          flags.dim ?? {},
+        );
+        const ports = (all: readonly ValueInfo[]) =>
+          all.map((v) => `${v.name} ${v.type}[${v.shape.join(', ')}]`).join('; ');
         terminal.result(
-          { name, opset, producer, inputs, outputs, nodes: nodes.length, unsupported },
+          { name, opset, producer, inputs, outputs, nodes: nodes.length, refused },
           `${file}: ONNX model "${name}", opset ${opset}, ${nodes.length} nodes\n` +
-            `inputs  ${inputs.map((i) => `${i.name} ${i.type}[${i.shape.join(', ')}]`).join('; ')}\n` +
-            `outputs ${outputs.map((o) => `${o.name} ${o.type}[${o.shape.join(', ')}]`).join('; ')}\n` +
-            (list.length === 0 ? 'every node is supported' : table(['node', 'operator', 'why not', 'mend'], list)),
+            `inputs  ${ports(inputs)}\noutputs ${ports(outputs)}\n` +
+            (refused.length === 0
+              ? 'every node can be compiled'
+              : table(
+                  ['node', 'operator', 'why it cannot be compiled', 'mend'],
+                  refused.map((r) => [r.node, r.op, r.reason, r.mend]),
+                )),
         );
         return;
       }
       const bundle = decodeBundle(bytes, file);
+      const { digest, sourceHash, inputs, outputs, report } = bundle;
       terminal.result(
-        {
-          digest: bundle.digest,
-          sourceHash: bundle.sourceHash,
-          inputs: bundle.inputs,
-          outputs: bundle.outputs,
-          report: bundle.report,
-        },
-        `${reportText(bundle)}\n\nmodel digest ${bundle.digest}\nsource hash  ${bundle.sourceHash}`,
+        { digest, sourceHash, inputs, outputs, report },
+        `${reportText(bundle)}\n\nmodel digest ${digest}\nsource hash  ${sourceHash}`,
       );
     });
+}
+
+interface Refused {
+  readonly node: string;
+  readonly op: string;
+  readonly reason: string;
+  readonly mend: string;
+}
+
+/** The model, and every node that the compiler would refuse. */
+function describeOnnx(model: OnnxModel, dims: Record<string, number>): OnnxModel & { refused: readonly Refused[] } {
+  try {
+    prepareSupported(model, dims);
+    return { ...model, refused: [] };
+  } catch (error) {
+    if (!(error instanceof AssayError) || error.code !== 'UNSUPPORTED_NODES') throw error;
+    return { ...model, refused: error.meta['nodes'] as Refused[] };
+  }
 }

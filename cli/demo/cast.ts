@@ -55,7 +55,8 @@ const CHECKERS = [5, 6];
  * @param bundle the model that is ordered; @param smaller the cheaper one that a cheat runs instead
  */
 export async function startCast(folder: string, bundle: Bundle, smaller: Bundle): Promise<Cast> {
-  const anvil = await startAnvil();
+  // A block a second: time passes on this chain, as on a real one, whether anybody transacts or not.
+  const anvil = await startAnvil({ blockTimeS: 1 });
   const provider = await connectChain(anvil.url);
   const poster = new Wallet(anvilKey(POSTER), provider);
   const auditors = AUDITORS.map((account) => new Wallet(anvilKey(account))).sort((a, b) =>

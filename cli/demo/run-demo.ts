@@ -9,7 +9,14 @@ import { compileModel, encodeBundle, inputRoot, outputRoot, readOnnx, type Bundl
 import { calibrationSamples, heldOutSamples, shippedModel } from '../../models/index.js';
 import { Pipeline } from '../../pipeline/pipeline.js';
 import type { JobView } from '../../pipeline/read-job.js';
-import { formatReceiptFile, RECEIPT_FILE_VERSION, verifyReceipt, type Hex, type ReceiptDomain, type ReceiptFile } from '../../receipts/index.js';
+import {
+  formatReceiptFile,
+  RECEIPT_FILE_VERSION,
+  verifyReceipt,
+  type Hex,
+  type ReceiptDomain,
+  type ReceiptFile,
+} from '../../receipts/index.js';
 import type { Terminal } from '../terminal.js';
 import { startCast, type Cast } from './cast.js';
 import { ordersFor, type DemoJob } from './jobs.js';

@@ -1,0 +1,131 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { formatReceiptFile, parseReceiptFile, type ReceiptFile } from './receipt-file.js';
+import { eip712Cases } from './vectors/read-vectors.js';
+
+const c = eip712Cases[1]!;
+const file: ReceiptFile = {
+  version: 1,
+  domain: c.domain,
+  receipt: c.receipt,
+  signature: c.receiptSignature,
+  order: c.order,
+  orderSignature: c.orderSignature,
+  inputs: [[0, 255, 7]],
+  outputs: [[-(2 ** 31), 2 ** 31 - 1], []],
+  batch: {
+    header: {
+      lane: 'zk',
+      count: 2,
+      poster: `0x${'0a'.repeat(20)}`,
+      salt: `0x${'0b'.repeat(32)}`,
+      batchRoot: `0x${'0c'.repeat(32)}`,
+      unbound: 2n ** 256n - 1n,
+      committedAt: 17,
+    },
+    index: 1,
+    path: [`0x${'0d'.repeat(32)}`],
+  },
+};
+const text = formatReceiptFile(file);
+const malformed = (found: string | RegExp) =>
+  expect.objectContaining({ code: 'RECEIPT_FILE_MALFORMED', message: expect.stringMatching(found) });
+
+describe('round trip', () => {
+  it('full and minimal', () => {
+    expect(parseReceiptFile(text)).toEqual(file);
+    const { version, domain, receipt, signature } = file;
+    const minimal = { version, domain, receipt, signature };
+    expect(parseReceiptFile(formatReceiptFile(minimal))).toEqual(minimal);
+    expect(parseReceiptFile(JSON.stringify(JSON.parse(text)))).toEqual(file);
+  });
+
+  it('a wrong field fails at its maker', () => {
+    const wrong = { ...file, receipt: { ...file.receipt, items: 1.5 } };
+    expect(() => formatReceiptFile(wrong)).toThrow(malformed('receipt.items'));
+  });
+});
+
+describe('refuses', () => {
+  const edit = (path: string, value: unknown): string => {
+    const json = JSON.parse(text) as Record<string, unknown>;
+    const keys = path.split('.');
+    let at = json;
+    for (const key of keys.slice(0, -1)) at = at[key] as Record<string, unknown>;
+    if (value === undefined) delete at[keys.at(-1)!];
+    else at[keys.at(-1)!] = value;
+    return JSON.stringify(json);
+  };
+  const cases: [string, unknown][] = [
+    ['version', 2],
+    ['version', '1'],
+    ['surplus', 1],
+    ['receipt.surplus', 1],
+    ['batch.header.surplus', 1],
+    ['receipt.orderHash', undefined],
+    ['receipt.orderHash', `0x${'AB'.repeat(32)}`],
+    ['receipt.orderHash', '0x00'],
+    ['receipt.amount', 5],
+    ['receipt.amount', '05'],
+    ['receipt.amount', '-1'],
+    ['receipt.amount', (2n ** 256n).toString()],
+    ['receipt.opCount', 2 ** 32],
+    ['receipt.opCount', '3'],
+    ['receipt.issuedAt', 2 ** 53],
+    ['receipt.lane', 'toString'],
+    ['receipt.lane', 3],
+    ['receipt.executor', `0x${'00'.repeat(21)}`],
+    ['signature', '0x'],
+    ['signature', '0x123'],
+    ['domain.chainId', 1],
+    ['outputs', [[0.5]]],
+    ['outputs', [[2 ** 31]]],
+    ['outputs', [1]],
+    ['batch.index', 256],
+    ['batch.path', Array(9).fill(`0x${'00'.repeat(32)}`)],
+    ['batch.header.count', 0],
+    ['batch.header.count', 257],
+    ['batch.header.committedAt', 2 ** 48],
+    ['batch', null],
+    ['order', null],
+  ];
+  it.each(cases)('%s = %j', (path, value) => {
+    const edited = edit(path, value);
+    expect(edited).not.toBe(JSON.stringify(JSON.parse(text)));
+    expect(() => parseReceiptFile(edited, 'r.json')).toThrow(malformed(/^r\.json: /));
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['no JSON', 'receipt'],
+    ['another JSON', '[]'],
+    ['null', 'null'],
+    ['truncated', text.slice(0, -20)],
+    ['a key twice', text.replace('"version": 1,', '"version": 1, "version": 1,')],
+    ['1e0', text.replace('"version": 1', '"version": 1e0')],
+    ['1.0', text.replace('"version": 1', '"version": 1.0')],
+    ['-0', text.replace('"index": 1', '"index": -0')],
+    ['escaped letter', text.replace('"version"', '"v\\u0065rsion"')],
+    ['__proto__', text.replace('"version": 1,', '"version": 1, "__proto__": {},')],
+  ])('%s', (_name, bad) => {
+    expect(bad).not.toBe(text);
+    expect(() => parseReceiptFile(bad)).toThrow(malformed(''));
+  });
+});
+
+describe('a browser can load this room', () => {
+  it('no source imports from Node or from other rooms', () => {
+    const folder = new URL('.', import.meta.url);
+    const sources = readdirSync(folder).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
+    expect(sources).toContain('verify-receipt.ts');
+    for (const name of sources) {
+      const imports = [...readFileSync(new URL(name, folder), 'utf8').matchAll(/from '([^']+)'/g)].map((m) => m[1]!);
+      for (const target of imports) {
+        expect(target, name).toMatch(
+          /^(\.\/[a-z0-9-]+\.js|\.\.\/common\/errors\.js|ethers|zod|@noble\/hashes\/sha3\.js)$/,
+        );
+      }
+      expect(readFileSync(new URL(name, folder), 'utf8'), name).not.toMatch(/\b(Buffer|process|require)\b\s*[.(]/);
+    }
+  });
+});

@@ -1,0 +1,212 @@
+/**
+ * Checks a receipt file against the chain, trusting nothing but the provider and the rollup's address.
+ *
+ * Each check is reported by itself; `verdict` is invalid if any is invalid, else undetermined if any is
+ * undetermined, else valid. Checks:
+ *   settlement  the receipt is for this rollup on the chain that the provider serves
+ *   signature   the executor signed it
+ *   terms       it delivers what the order in the file asked for, and the requester signed that order
+ *   position    the header is of the receipt's lane, the index lies in it and is not marked unbound
+ *   path        the receipt stands at that index under the batch's root
+ *   status      the contract knows the header and calls the receipt final
+ *   inputs, outputs   the tensors in the file lie under the receipt's roots
+ * What the file does not carry (order, batch, tensors) is not listed, except that a receipt without batch has an
+ * undetermined `status`. Tensors are listed as undetermined when no way to recompute their root is given; this
+ * alone leaves `verdict` as it is, since the verdict is about the receipt.
+ */
+import { Interface, type Provider } from 'ethers';
+import { ask } from './ask.js';
+import type { BatchHeader } from './batch.js';
+import { laneNumber, RECEIPT_TYPES, receiptStructHash, receiptValue } from './eip712.js';
+import { leafHash, verifyPath } from './merkle.js';
+import type { BatchPosition, ReceiptFile } from './receipt-file.js';
+import { verifyOrderSignature, verifyReceiptSignature } from './signature.js';
+import { checkTerms } from './terms.js';
+import type { Hex, Receipt, Verdict } from './types.js';
+
+/** In the order of the contract's enum `Status`. */
+export const RECEIPT_STATUSES = [
+  'unknown',
+  'pending',
+  'challengeable',
+  'final-zk',
+  'final-optimistic',
+  'final-sampled',
+  'void',
+  'invalid',
+] as const;
+export type ReceiptStatus = (typeof RECEIPT_STATUSES)[number];
+
+/** How deep in the chain an answer must lie: newest block, safe head, finalized head. */
+export const SETTLEMENTS = { soft: 'latest', safe: 'safe', finalized: 'finalized' } as const;
+export type Settlement = keyof typeof SETTLEMENTS;
+
+export type ReceiptCheckName =
+  'settlement' | 'signature' | 'terms' | 'position' | 'path' | 'status' | 'inputs' | 'outputs';
+
+export interface ReceiptCheck {
+  readonly verdict: Verdict;
+  /** What the contract says; null where it was not asked or did not answer. */
+  readonly status: ReceiptStatus | null;
+  readonly checks: Readonly<Partial<Record<ReceiptCheckName, Verdict>>>;
+}
+
+export interface VerifyReceiptOptions {
+  readonly provider: Provider;
+  /** The rollup that the reader trusts; never taken from the file. */
+  readonly rollup: Hex;
+  /** @default 'finalized' */
+  readonly settlement?: Settlement;
+  /** Per question to the provider. @default 15000 */
+  readonly timeoutMs?: number;
+  /** Recompute the root of the tensors in the file, from the model's bundle. */
+  readonly inputRoot?: (inputs: readonly (readonly number[])[], items: number) => Hex;
+  readonly outputRoot?: (outputs: readonly (readonly number[])[], items: number) => Hex;
+}
+
+const RECEIPT_TUPLE = `(${RECEIPT_TYPES['Receipt']!.map(({ type, name }) => `${type} ${name}`).join(', ')})`;
+const HEADER_TUPLE =
+  '(uint8 lane, uint32 count, uint48 committedAt, address poster, bytes32 salt, bytes32 batchRoot, uint256 unbound)';
+const rollupAbi = new Interface([
+  `function statusOf(${RECEIPT_TUPLE} receipt, uint256 index, bytes32[] path, ${HEADER_TUPLE} header) view returns (uint8)`,
+]);
+
+/** The header as the contract's ABI takes it. @throws AssayError RECEIPT_FIELD_INVALID */
+export function headerValue(header: BatchHeader): Record<string, string | number | bigint> {
+  return { ...header, lane: laneNumber('header', header.lane) };
+}
+
+const VALID: Verdict = { verdict: 'valid' };
+const invalid = (reason: string): Verdict => ({ verdict: 'invalid', reason });
+const undetermined = (reason: string): Verdict => ({ verdict: 'undetermined', reason });
+
+/** @throws AssayError RECEIPT_FIELD_INVALID for a file that did not come from `parseReceiptFile` */
+export async function verifyReceipt(file: ReceiptFile, options: VerifyReceiptOptions): Promise<ReceiptCheck> {
+  const timeoutMs = options.timeoutMs ?? 15_000;
+  const { provider } = options;
+  const { receipt, domain } = file;
+  const checks: Partial<Record<ReceiptCheckName, Verdict>> = {};
+
+  checks.settlement = await checkSettlement(file, options, timeoutMs);
+  checks.signature = await verifyReceiptSignature(receipt, file.signature, domain, provider, timeoutMs);
+  if (file.order !== undefined) {
+    const terms = checkTerms(receipt, file.order, domain);
+    checks.terms =
+      terms.verdict !== 'valid' || file.orderSignature === undefined
+        ? terms
+        : await verifyOrderSignature(file.order, file.orderSignature, domain, provider, timeoutMs);
+  }
+  let status: ReceiptStatus | null = null;
+  if (file.batch === undefined) {
+    checks.status = undetermined('the receipt has not been posted in a batch');
+  } else {
+    checks.position = checkPosition(receipt, file.batch);
+    checks.path = checkPath(receipt, file.batch);
+    ({ status, verdict: checks.status } = await checkStatus(receipt, file.batch, options, timeoutMs));
+  }
+  const verdict = combine(Object.entries(checks));
+  for (const [name, tensors, rootOf] of [
+    ['inputs', file.inputs, options.inputRoot],
+    ['outputs', file.outputs, options.outputRoot],
+  ] as const) {
+    if (tensors !== undefined) checks[name] = checkTensors(tensors, receipt, name, rootOf);
+  }
+  const tensorFault = Object.entries(checks).find(([, check]) => check.verdict === 'invalid');
+  return { verdict: tensorFault === undefined ? verdict : combine([tensorFault]), status, checks };
+}
+
+async function checkSettlement(file: ReceiptFile, options: VerifyReceiptOptions, timeoutMs: number): Promise<Verdict> {
+  const { chainId, verifyingContract } = file.domain;
+  if (verifyingContract !== options.rollup) {
+    return invalid(`the receipt is for contract ${verifyingContract}, not for ${options.rollup}`);
+  }
+  const network = await ask(() => options.provider.getNetwork(), timeoutMs);
+  if (network.kind !== 'answered') return undetermined(`chain id: ${network.reason}`);
+  return network.value.chainId === chainId
+    ? VALID
+    : invalid(`the receipt is for chain ${chainId}, the provider serves chain ${network.value.chainId}`);
+}
+
+function checkPosition(receipt: Receipt, { header, index }: BatchPosition): Verdict {
+  if (header.lane !== receipt.lane) {
+    return invalid(`the batch is of lane ${header.lane}, the receipt of lane ${receipt.lane}`);
+  }
+  if (index >= header.count) return invalid(`index ${index} lies outside a batch of ${header.count}`);
+  if (((header.unbound >> BigInt(index)) & 1n) === 1n) return invalid(`leaf ${index} did not bind when it was posted`);
+  return VALID;
+}
+
+function checkPath(receipt: Receipt, { header, index, path }: BatchPosition): Verdict {
+  const leaf = leafHash(index, receipt.lane, receiptStructHash(receipt));
+  return verifyPath(leaf, index, header.count, path, header.batchRoot)
+    ? VALID
+    : invalid(`the path does not lead from this receipt at index ${index} to root ${header.batchRoot}`);
+}
+
+async function checkStatus(
+  receipt: Receipt,
+  { header, index, path }: BatchPosition,
+  { provider, rollup, settlement = 'finalized' }: VerifyReceiptOptions,
+  timeoutMs: number,
+): Promise<{ status: ReceiptStatus | null; verdict: Verdict }> {
+  const data = rollupAbi.encodeFunctionData('statusOf', [receiptValue(receipt), index, path, headerValue(header)]);
+  const statusAt = async (blockTag: string): Promise<ReceiptStatus | Verdict> => {
+    const answer = await ask(() => provider.call({ to: rollup, data, blockTag }), timeoutMs);
+    if (answer.kind === 'silent') return undetermined(`status at the ${blockTag} block: ${answer.reason}`);
+    if (answer.kind === 'refused') return invalid(`contract ${rollup} refused the question: ${answer.reason}`);
+    const status = /^0x0{62}[0-9a-f]{2}$/.test(answer.value) ? RECEIPT_STATUSES[Number(answer.value)] : undefined;
+    return status ?? invalid(`${rollup} is no receipt rollup: it answered ${answer.value.slice(0, 80)}`);
+  };
+
+  const status = await statusAt(SETTLEMENTS[settlement]);
+  if (typeof status !== 'string') return { status: null, verdict: status };
+  if (status === 'unknown' && settlement !== 'soft') {
+    // A batch younger than the settled head is no forgery.
+    const newest = await statusAt(SETTLEMENTS.soft);
+    if (typeof newest !== 'string') return { status, verdict: newest };
+    if (newest !== 'unknown') {
+      return { status: newest, verdict: undetermined(`${newest} in the newest block, not yet ${settlement}`) };
+    }
+  }
+  return { status, verdict: meaningOf(status) };
+}
+
+function meaningOf(status: ReceiptStatus): Verdict {
+  switch (status) {
+    case 'final-zk':
+    case 'final-optimistic':
+    case 'final-sampled':
+      return VALID;
+    case 'pending':
+    case 'challengeable':
+      return undetermined(`not final yet: ${status}`);
+    case 'void':
+      return undetermined('void: the round ended without a verdict, so the chain vouches neither for nor against it');
+    case 'invalid':
+      return invalid('the audit found this receipt to be wrong');
+    case 'unknown':
+      return invalid('the contract has no such receipt in such a batch');
+  }
+}
+
+function checkTensors(
+  tensors: readonly (readonly number[])[],
+  receipt: Receipt,
+  name: 'inputs' | 'outputs',
+  rootOf: VerifyReceiptOptions['inputRoot'],
+): Verdict {
+  if (rootOf === undefined) return undetermined(`the model's bundle is needed to recompute the root of the ${name}`);
+  const expected = name === 'inputs' ? receipt.inputRoot : receipt.outputRoot;
+  const found = rootOf(tensors, receipt.items);
+  return found === expected ? VALID : invalid(`${name} have root ${found}, the receipt says ${expected}`);
+}
+
+/** Invalid before undetermined before valid; the reason names the check. */
+function combine(checks: readonly (readonly [string, Verdict])[]): Verdict {
+  for (const kind of ['invalid', 'undetermined'] as const) {
+    for (const [name, check] of checks) {
+      if (check.verdict === kind) return { verdict: kind, reason: `${name}: ${check.reason}` };
+    }
+  }
+  return VALID;
+}

@@ -1,0 +1,6 @@
+export * from './draw-batch.js';
+export * from './adjudicate.js';
+export * from './compare-outputs.js';
+export * from './detection-probability.js';
+export * from './draw-checker.js';
+export * from './draw-jobs.js';
