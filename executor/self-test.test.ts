@@ -6,7 +6,7 @@ import { openOnnxruntime } from './engines/onnxruntime.js';
 import { referenceEngine } from './engines/reference.js';
 import { openTfjsWasm } from './engines/tfjs.js';
 import { selfTest } from './self-test.js';
-import { NODE_KINDS } from '../graph/integer/random-graph.js';
+import { NODE_KINDS } from '../graph/integer/testing/random-graph.js';
 
 /** What the reference gives for each case of the self-test: computed once, as the fault makes no difference to it. */
 const right = new Map<string, Int32Array[]>();

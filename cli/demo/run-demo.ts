@@ -120,7 +120,7 @@ function compileShipped(name: string, terminal: Terminal): Bundle {
   });
   const { heldOut, parameters, macs } = bundle.report;
   const agreement =
-    heldOut?.labelAgreement == null
+    heldOut?.labelAgreement === undefined || heldOut.labelAgreement === null
       ? ''
       : `, same label as float on ${(100 * heldOut.labelAgreement).toFixed(1)} % of ${heldOut.samples}`;
   progress.done(`${parameters} parameters, ${macs} multiply-accumulates${agreement}`);

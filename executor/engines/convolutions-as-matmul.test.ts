@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { evaluateGraph } from '../../graph/index.js';
-import { randomNodeCase, seededRandom } from '../../graph/integer/random-graph.js';
+import { randomNodeCase, seededRandom } from '../../graph/integer/testing/random-graph.js';
 import { convolutionsAsMatMul } from './convolutions-as-matmul.js';
 
 const FIRST_SEED = Number(process.env['ASSAY_SEED'] ?? Date.now() % 2 ** 31);

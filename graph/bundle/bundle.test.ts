@@ -2,11 +2,11 @@ import { keccak_256 } from '@noble/hashes/sha3.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AssayError } from '../../common/errors.js';
-import { modelDigest } from '../commitment/modelDigest.js';
-import { testModel } from '../commitment/test-model.js';
-import { NODE_KINDS, randomGraph, randomNodeCase, seededRandom } from '../integer/random-graph.js';
+import { modelDigest } from '../commitment/model-digest.js';
+import { testModel } from '../commitment/testing/test-model.js';
+import { NODE_KINDS, randomGraph, randomNodeCase, seededRandom } from '../integer/testing/random-graph.js';
 import { decodeBundle, encodeBundle } from './codec.js';
-import { makeBundle } from './makeBundle.js';
+import { makeBundle } from './make-bundle.js';
 import type { CompileReport } from './report.js';
 import type { Bundle } from './types.js';
 

@@ -18,7 +18,7 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { AssayError } from '../../common/errors.js';
 import { validateGraph } from '../integer/validate.js';
-import { makeBundle } from './makeBundle.js';
+import { makeBundle } from './make-bundle.js';
 import { graphSchema, metaSchema, reportSchema } from './schema.js';
 import type { IntegerGraph } from '../integer/types.js';
 import type { CompileReport } from './report.js';

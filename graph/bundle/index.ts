@@ -2,5 +2,5 @@
 export * from './types.js';
 export * from './report.js';
 export { BUNDLE_VERSION, decodeBundle, encodeBundle } from './codec.js';
-export { makeBundle } from './makeBundle.js';
+export { makeBundle } from './make-bundle.js';
 export { decodeOutputs, encodeInputs, roundHalfEven } from './ports.js';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AssayError } from '../../common/errors.js';
 import { GraphBuilder } from '../integer/builder.js';
 import type { ElementType, Tensor } from '../tensor.js';
-import { makeBundle } from './makeBundle.js';
+import { makeBundle } from './make-bundle.js';
 import { decodeOutputs, encodeInputs, roundHalfEven } from './ports.js';
 import type { CompileReport } from './report.js';
 import type { Bundle } from './types.js';

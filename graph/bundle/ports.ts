@@ -1,7 +1,7 @@
 /** Between real tensors of the ONNX model and the integers of its graph. */
 import { AssayError } from '../../common/errors.js';
 import { sizeOf, type ElementType, type Tensor } from '../tensor.js';
-import { portItemSize } from './makeBundle.js';
+import { portItemSize } from './make-bundle.js';
 import type { Bundle, Port } from './types.js';
 
 /** x rounded to the nearest integer, ties to the even one. */

@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { GraphBuilder } from '../integer/builder.js';
 import { evaluateGraph } from '../integer/evaluate.js';
 import { slotsOf } from '../integer/operands.js';
-import { NODE_KINDS, randomGraph, randomNodeCase, seededRandom } from '../integer/random-graph.js';
+import { NODE_KINDS, randomGraph, randomNodeCase, seededRandom } from '../integer/testing/random-graph.js';
 import { sizeOf } from '../tensor.js';
 import { elementWidth, fromHex, toHex } from './encoding.js';
 import { merkleOpening, merkleValue, valueFromOpening } from './merkle.js';
-import { modelDescriptors, modelDigest, modelRoots, type IdentifiedModel } from './modelDigest.js';
-import { openChunk, openChunks, verifyChunk, verifyChunks, type ChunkOpening } from './openChunks.js';
-import { chunkLeaf, rootFromTree, tensorRoot, type CommittedInfo, type TensorHeader } from './tensorRoot.js';
-import { inputRoot, openSlot, outputRoot, traceRoot, verifySlot } from './traceRoot.js';
+import { modelDescriptors, modelDigest, modelRoots, type IdentifiedModel } from './model-digest.js';
+import { openChunk, openChunks, verifyChunk, verifyChunks, type ChunkOpening } from './open-chunks.js';
+import { chunkLeaf, rootFromTree, tensorRoot, type CommittedInfo, type TensorHeader } from './tensor-root.js';
+import { inputRoot, openSlot, outputRoot, traceRoot, verifySlot } from './trace-root.js';
 import {
   slowConstant,
   slowDigest,
@@ -23,8 +23,8 @@ import {
   slowTrace,
   slowTree,
   int,
-} from './slow-commitment.js';
-import { testModel } from './test-model.js';
+} from './testing/slow-commitment.js';
+import { testModel } from './testing/test-model.js';
 
 interface Vectors {
   readonly source: string;

@@ -1,6 +1,6 @@
 /** The float model over the calibration samples: statistics of every value, and the outputs. */
 import { AssayError } from '../../common/errors.js';
-import { evaluateModel } from '../onnx/evaluateModel.js';
+import { evaluateModel } from '../onnx/evaluate-model.js';
 import { float64sOf } from '../onnx/numbers.js';
 import type { PreparedModel } from '../onnx/model.js';
 import type { Tensor } from '../tensor.js';

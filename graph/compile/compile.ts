@@ -1,6 +1,6 @@
 /** From an ONNX model, float or quantised already, to a bundle. */
 import type { AgreementReport, CompileReport } from '../bundle/report.js';
-import { makeBundle } from '../bundle/makeBundle.js';
+import { makeBundle } from '../bundle/make-bundle.js';
 import type { Bundle } from '../bundle/types.js';
 import { validateGraph } from '../integer/validate.js';
 import type { OnnxModel } from '../onnx/model.js';

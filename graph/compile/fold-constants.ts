@@ -2,7 +2,7 @@
  * Constants that are left in a prepared model because they are quantised (DequantizeLinear of an initializer), and
  * what is computed from them alone. They become initializers; the integers and scales behind them are kept aside.
  */
-import { evaluateModel } from '../onnx/evaluateModel.js';
+import { evaluateModel } from '../onnx/evaluate-model.js';
 import { float64sOf } from '../onnx/numbers.js';
 import type { OnnxNode, PreparedModel } from '../onnx/model.js';
 import { numberAttribute } from './attributes.js';

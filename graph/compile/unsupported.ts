@@ -1,7 +1,7 @@
 /** One report of every node that cannot be compiled, before anything long is begun. */
 import { AssayError } from '../../common/errors.js';
-import { prepareModel } from '../onnx/prepareModel.js';
-import { unsupportedNodes } from '../onnx/unsupportedNodes.js';
+import { prepareModel } from '../onnx/prepare-model.js';
+import { unsupportedNodes } from '../onnx/unsupported-nodes.js';
 import type { OnnxModel, PreparedModel } from '../onnx/model.js';
 import { foldConstants, type FoldedModel } from './fold-constants.js';
 import { checkIntegerArithmetic } from './integer-arithmetic.js';

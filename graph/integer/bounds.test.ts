@@ -3,7 +3,7 @@ import { stridesOf } from '../tensor.js';
 import { channelRanges, quotientRange, requantQuotient, type ChannelRanges } from './bounds.js';
 import { GraphBuilder } from './builder.js';
 import { evaluateGraph } from './evaluate.js';
-import { NODE_KINDS, randomGraph, randomNodeCase, seededRandom } from './random-graph.js';
+import { NODE_KINDS, randomGraph, randomNodeCase, seededRandom } from './testing/random-graph.js';
 import { rangesOfTensors } from './validate.js';
 
 const FIRST_SEED = Number(process.env['ASSAY_SEED'] ?? Date.now() % 2 ** 31);

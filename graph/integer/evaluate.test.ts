@@ -1,4 +1,4 @@
-/** Small examples worked by hand; the equivalence with other engines is tested in exportExact.test.ts. */
+/** Small examples worked by hand; the equivalence with other engines is tested in export-exact.test.ts. */
 import { describe, expect, it } from 'vitest';
 import type { AssayError } from '../../common/errors.js';
 import { GraphBuilder } from './builder.js';

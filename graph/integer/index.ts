@@ -3,7 +3,7 @@ export * from './types.js';
 export { channelRanges, outputRange, quotientRange, requantQuotient, type ChannelRanges } from './bounds.js';
 export { GraphBuilder, type OutputOptions } from './builder.js';
 export { checkInputs, evaluateGraph } from './evaluate.js';
-export { exportExact, type ExportOptions } from './exportExact.js';
+export { exportExact, type ExportOptions } from './export-exact.js';
 export { withLayouts } from './layout.js';
 export { operandsOf, slotsOf, storageClasses, type StorageClass } from './operands.js';
 export { ITEM_SIZE_LIMIT, outputShape, type NewNode } from './shapes.js';

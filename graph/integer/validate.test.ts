@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { AssayError } from '../../common/errors.js';
 import { GraphBuilder } from './builder.js';
 import { evaluateGraph } from './evaluate.js';
-import { exportExact } from './exportExact.js';
+import { exportExact } from './export-exact.js';
 import { validateGraph } from './validate.js';
 import type { NewNode } from './shapes.js';
 import type { IntegerGraph, IntegerNode, RequantNode, TensorInfo } from './types.js';

@@ -1,10 +1,10 @@
 /** ONNX in and out, and what an ONNX model means: shapes, constants, float reference evaluation. */
 export * from './model.js';
-export { readOnnx, OPSET_RANGE } from './readOnnx.js';
-export { readTensorProto } from './readTensorProto.js';
-export { writeOnnx, type WritableModel } from './writeOnnx.js';
-export { prepareModel, type PrepareOptions } from './prepareModel.js';
-export { evaluateModel } from './evaluateModel.js';
-export { unsupportedNodes } from './unsupportedNodes.js';
-export type { UnsupportedNode } from './inferModel.js';
+export { readOnnx, OPSET_RANGE } from './read-onnx.js';
+export { readTensorProto } from './read-tensor-proto.js';
+export { writeOnnx, type WritableModel } from './write-onnx.js';
+export { prepareModel, type PrepareOptions } from './prepare-model.js';
+export { evaluateModel } from './evaluate-model.js';
+export { unsupportedNodes } from './unsupported-nodes.js';
+export type { UnsupportedNode } from './infer-model.js';
 export { OPERATORS } from './operators/registry.js';

@@ -2,13 +2,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Tensor } from '../tensor.js';
-import { evaluateModel } from './evaluateModel.js';
-import { prepareModel } from './prepareModel.js';
-import { readOnnx } from './readOnnx.js';
+import { evaluateModel } from './evaluate-model.js';
+import { prepareModel } from './prepare-model.js';
+import { readOnnx } from './read-onnx.js';
 import { difference } from './testing/differences.js';
-import { runOnnxruntime } from './testing/oneNode.js';
+import { runOnnxruntime } from './testing/one-node.js';
 import { generator, randomTensor } from './testing/random.js';
-import { unsupportedNodes } from './unsupportedNodes.js';
+import { unsupportedNodes } from './unsupported-nodes.js';
 
 const FOLDER = '../shared/onnx-models';
 /** Float models within this; the quantised ones bit for bit. */

@@ -7,11 +7,11 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { AssayError } from '../../common/errors.js';
 import type { Tensor } from '../tensor.js';
-import { evaluateModel } from './evaluateModel.js';
+import { evaluateModel } from './evaluate-model.js';
 import type { OnnxModel } from './model.js';
-import { prepareModel } from './prepareModel.js';
-import { readOnnx } from './readOnnx.js';
-import { readTensorProto } from './readTensorProto.js';
+import { prepareModel } from './prepare-model.js';
+import { readOnnx } from './read-onnx.js';
+import { readTensorProto } from './read-tensor-proto.js';
 import { difference } from './testing/differences.js';
 
 const FOLDER = '../shared/onnx-node-tests';

@@ -5,7 +5,7 @@
  * once on the way back: to nearest even for the float types, modulo 2^n for the integer types.
  */
 import type { ElementType, Tensor } from '../tensor.js';
-import { newArray } from './tensorProto.js';
+import { newArray } from './tensor-proto.js';
 
 export type NumberArray =
   Float64Array | Float32Array | Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array;

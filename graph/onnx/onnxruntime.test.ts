@@ -2,13 +2,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ElementType, Tensor } from '../tensor.js';
-import { evaluateModel } from './evaluateModel.js';
+import { evaluateModel } from './evaluate-model.js';
 import type { AttributeValue } from './model.js';
-import { prepareModel } from './prepareModel.js';
-import { inferModel } from './inferModel.js';
+import { prepareModel } from './prepare-model.js';
+import { inferModel } from './infer-model.js';
 import { difference } from './testing/differences.js';
-import { constant, input, oneNodeModel, runModel } from './testing/oneNode.js';
-import type { OneNode } from './testing/oneNode.js';
+import { constant, input, oneNodeModel, runModel } from './testing/one-node.js';
+import type { OneNode } from './testing/one-node.js';
 import { generator, int64s, randomTensor } from './testing/random.js';
 
 const TOLERANCE = { relative: 1e-4, absolute: 1e-5 };

@@ -4,8 +4,8 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Engine } from '../../executor/engine.js';
-import { NODE_KINDS, randomGraph, randomNodeCase, seededRandom } from '../../graph/integer/random-graph.js';
-import type { NodeCase } from '../../graph/integer/random-graph.js';
+import { NODE_KINDS, randomGraph, randomNodeCase, seededRandom } from '../../graph/integer/testing/random-graph.js';
+import type { NodeCase } from '../../graph/integer/testing/random-graph.js';
 import { differences, prepareCases } from './cases.js';
 import type { PreparedCases } from './cases.js';
 import { ENGINES } from './open-engines.js';

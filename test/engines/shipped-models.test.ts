@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { compileModel, encodeInputs, evaluateGraph, readOnnx, sizeOf, slotsOf } from '../../graph/index.js';
 import type { Bundle } from '../../graph/index.js';
-import { seededRandom } from '../../graph/integer/random-graph.js';
+import { seededRandom } from '../../graph/integer/testing/random-graph.js';
 import { calibrationSamples, heldOutSamples, shippedModels } from '../../models/index.js';
 import type { ShippedModel } from '../../models/index.js';
 import { ENGINES } from './open-engines.js';

@@ -3,10 +3,10 @@ import { compileModel } from '../compile.js';
 import { decodeOutputs, encodeInputs } from '../../bundle/ports.js';
 import type { Bundle } from '../../bundle/types.js';
 import { evaluateGraph } from '../../integer/evaluate.js';
-import { evaluateModel } from '../../onnx/evaluateModel.js';
+import { evaluateModel } from '../../onnx/evaluate-model.js';
 import type { OnnxModel } from '../../onnx/model.js';
 import { float64sOf } from '../../onnx/numbers.js';
-import { prepareModel } from '../../onnx/prepareModel.js';
+import { prepareModel } from '../../onnx/prepare-model.js';
 import type { Tensor } from '../../tensor.js';
 import type { CompileOptions } from '../options.js';
 

@@ -1,7 +1,7 @@
 /** Test helpers: ONNX models built node by node, and random tensors from a seed. */
 import type { AttributeValue, Dimension, OnnxModel, OnnxNode } from '../../onnx/model.js';
-import { readOnnx } from '../../onnx/readOnnx.js';
-import { writeOnnx } from '../../onnx/writeOnnx.js';
+import { readOnnx } from '../../onnx/read-onnx.js';
+import { writeOnnx } from '../../onnx/write-onnx.js';
 import { sizeOf, type ElementType, type Tensor } from '../../tensor.js';
 import type { Samples } from '../options.js';
 

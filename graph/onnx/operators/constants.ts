@@ -1,9 +1,9 @@
 /** Operators that make constants, read shapes, or change the element type. */
 import { sizeOf } from '../../tensor.js';
 import type { ElementType, Tensor } from '../../tensor.js';
-import { elementTypeOf, nameOfDataType } from '../elementTypes.js';
+import { elementTypeOf, nameOfDataType } from '../element-types.js';
 import { float64sOf, is64BitInteger, isFloat, numbersOf, tensorFromNumbers } from '../numbers.js';
-import { MAX_ELEMENTS, newArray } from '../tensorProto.js';
+import { MAX_ELEMENTS, newArray } from '../tensor-proto.js';
 import { commonType } from './elementwise.js';
 import type { Application, Facts, Operator } from './operator.js';
 

@@ -2,7 +2,7 @@
 import { sizeOf } from '../../tensor.js';
 import type { ElementType, Tensor } from '../../tensor.js';
 import { is64BitInteger, isFloat, numbersOf, tensorFromNumbers } from '../numbers.js';
-import { newArray } from '../tensorProto.js';
+import { newArray } from '../tensor-proto.js';
 import { broadcastIndices, broadcastShapes } from './indexing.js';
 import type { Application, Facts, Operator } from './operator.js';
 

@@ -1,7 +1,7 @@
 /** Index arithmetic that the operators share: broadcasting, and moving elements by a map of indices. */
 import { sizeOf, stridesOf } from '../../tensor.js';
 import type { Tensor } from '../../tensor.js';
-import { newArray } from '../tensorProto.js';
+import { newArray } from '../tensor-proto.js';
 import type { Application } from './operator.js';
 
 /**

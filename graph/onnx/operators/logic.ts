@@ -1,7 +1,7 @@
 /** Comparison, logic and selection. */
 import { sizeOf } from '../../tensor.js';
 import type { Tensor } from '../../tensor.js';
-import { newArray } from '../tensorProto.js';
+import { newArray } from '../tensor-proto.js';
 import { commonType, predicate } from './elementwise.js';
 import { broadcastIndices, broadcastShapes } from './indexing.js';
 import type { Operator } from './operator.js';

@@ -6,7 +6,7 @@
  */
 import { sizeOf } from '../../tensor.js';
 import type { ElementType, Tensor } from '../../tensor.js';
-import { elementTypeOf, nameOfDataType } from '../elementTypes.js';
+import { elementTypeOf, nameOfDataType } from '../element-types.js';
 import { INTEGER_LIMITS, isFloat, numbersOf, roundHalfEven, tensorFromNumbers } from '../numbers.js';
 import { convolve, planConvolution, requireBias, shifted } from './convolution.js';
 import { multiplyMatrices, planMatMul, withoutZeroPoint } from './linear.js';

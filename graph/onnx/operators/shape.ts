@@ -1,7 +1,7 @@
 /** Operators that rename axes, move, repeat or join elements, and compute nothing. They work on every type. */
 import { sizeOf, stridesOf } from '../../tensor.js';
 import type { Tensor } from '../../tensor.js';
-import { newArray } from '../tensorProto.js';
+import { newArray } from '../tensor-proto.js';
 import { commonType } from './elementwise.js';
 import { broadcastShapes, broadcastTo, stridedIndices, take } from './indexing.js';
 import type { Application, Facts, Operator } from './operator.js';

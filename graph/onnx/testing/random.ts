@@ -1,6 +1,6 @@
 /** Test helper: tensors of reproducible random data. */
 import { INTEGER_LIMITS } from '../numbers.js';
-import { newArray } from '../tensorProto.js';
+import { newArray } from '../tensor-proto.js';
 import { sizeOf } from '../../tensor.js';
 import type { ElementType, Tensor } from '../../tensor.js';
 

@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AssayError } from '../../common/errors.js';
 import type { OnnxModel, OnnxNode } from './model.js';
-import { prepareModel } from './prepareModel.js';
-import { readOnnx } from './readOnnx.js';
+import { prepareModel } from './prepare-model.js';
+import { readOnnx } from './read-onnx.js';
 import { ATTRIBUTE_TYPES, ModelProtoType, fromBigInt } from './schema.js';
-import { constant, input, oneNodeModel } from './testing/oneNode.js';
+import { constant, input, oneNodeModel } from './testing/one-node.js';
 import { generator, randomTensor } from './testing/random.js';
-import { writeOnnx } from './writeOnnx.js';
+import { writeOnnx } from './write-onnx.js';
 
 const next = generator(3);
 const { model: CONV } = oneNodeModel({

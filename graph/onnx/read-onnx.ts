@@ -2,13 +2,13 @@ import { keccak_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { AssayError } from '../../common/errors.js';
 import type { Tensor } from '../tensor.js';
-import { decodeMessage } from './decodeMessage.js';
-import { requireElementType } from './elementTypes.js';
+import { decodeMessage } from './decode-message.js';
+import { requireElementType } from './element-types.js';
 import type { AttributeValue, Dimension, OnnxModel, OnnxNode, ValueInfo } from './model.js';
 import { ATTRIBUTE_TYPES, ModelProtoType, toBigInt, toSaturatedNumber } from './schema.js';
 import type { AttributeProto, GraphProto, ModelProto, NodeProto, ValueInfoProto } from './schema.js';
-import { sortNodes } from './sortNodes.js';
-import { decodeTensor, decodeUtf8 } from './tensorProto.js';
+import { sortNodes } from './sort-nodes.js';
+import { decodeTensor, decodeUtf8 } from './tensor-proto.js';
 
 /** Opset versions of the standard domain whose operators Assay knows; 26 is the newest that onnxruntime 1.29 takes. */
 export const OPSET_RANGE = { oldest: 7, newest: 26 } as const;

@@ -1,7 +1,7 @@
 import { AssayError } from '../../common/errors.js';
-import { bindDimensions } from './bindDimensions.js';
-import { inferModel } from './inferModel.js';
-import type { UnsupportedNode } from './inferModel.js';
+import { bindDimensions } from './bind-dimensions.js';
+import { inferModel } from './infer-model.js';
+import type { UnsupportedNode } from './infer-model.js';
 import type { KnownValue, OnnxModel } from './model.js';
 
 /**

@@ -1,11 +1,11 @@
 import ort from 'onnxruntime-node';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readOnnx } from './readOnnx.js';
-import { arbitraryModel } from './testing/arbitraryModel.js';
-import { input, oneNodeModel, runOnnxruntime } from './testing/oneNode.js';
+import { readOnnx } from './read-onnx.js';
+import { arbitraryModel } from './testing/arbitrary-model.js';
+import { input, oneNodeModel, runOnnxruntime } from './testing/one-node.js';
 import { generator, randomTensor } from './testing/random.js';
-import { writeOnnx } from './writeOnnx.js';
+import { writeOnnx } from './write-onnx.js';
 
 describe('writeOnnx', () => {
   it('is undone by readOnnx, and gives equal bytes for equal models', () => {

@@ -1,7 +1,7 @@
 /** Random integer graphs for equivalence tests: every operator, every attribute, extremes included. */
-import { sizeOf } from '../tensor.js';
-import { GraphBuilder } from './builder.js';
-import type { NewNode } from './shapes.js';
+import { sizeOf } from '../../tensor.js';
+import { GraphBuilder } from '../builder.js';
+import type { NewNode } from '../shapes.js';
 import type {
   BroadcastConstant,
   IntRange,
@@ -11,7 +11,7 @@ import type {
   TensorId,
   WeightArray,
   Window2d,
-} from './types.js';
+} from '../types.js';
 
 /** A number in [0, 1). */
 export type Random = () => number;

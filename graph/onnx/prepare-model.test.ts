@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { AssayError } from '../../common/errors.js';
 import type { Tensor } from '../tensor.js';
-import { evaluateModel } from './evaluateModel.js';
+import { evaluateModel } from './evaluate-model.js';
 import type { AttributeValue, Dimension, OnnxModel, OnnxNode, PreparedModel } from './model.js';
-import { prepareModel } from './prepareModel.js';
-import type { PrepareOptions } from './prepareModel.js';
+import { prepareModel } from './prepare-model.js';
+import type { PrepareOptions } from './prepare-model.js';
 import { generator, int64s, randomTensor } from './testing/random.js';
-import { unsupportedNodes } from './unsupportedNodes.js';
+import { unsupportedNodes } from './unsupported-nodes.js';
 
 const next = generator(5);
 const floats = (...shape: number[]): Tensor => randomTensor(next, 'float32', shape);

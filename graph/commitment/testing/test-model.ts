@@ -1,6 +1,6 @@
 /** A small model that the commitment's tests and vectors share: every field of a descriptor that has a choice occurs. */
-import { GraphBuilder } from '../integer/builder.js';
-import type { IdentifiedModel } from './modelDigest.js';
+import { GraphBuilder } from '../../integer/builder.js';
+import type { IdentifiedModel } from '../model-digest.js';
 
 /** image [2, 3, 3] of 0..255 -> conv 2x2 -> clamp -> flatten -> matmul -> logits [3]; and a sigmoid-like table of the logits. */
 export function testModel(): IdentifiedModel {

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Tensor } from '../tensor.js';
-import { dataTypeOf } from './elementTypes.js';
-import { readTensorProto } from './readTensorProto.js';
+import { dataTypeOf } from './element-types.js';
+import { readTensorProto } from './read-tensor-proto.js';
 import { TensorProtoType, fromBigInt } from './schema.js';
 import type { TensorProto } from './schema.js';
-import { encodeTensor } from './tensorProto.js';
-import { arbitraryTensor } from './testing/arbitraryModel.js';
+import { encodeTensor } from './tensor-proto.js';
+import { arbitraryTensor } from './testing/arbitrary-model.js';
 
 const serialize = (proto: TensorProto): Uint8Array => TensorProtoType.encode(proto as Record<string, unknown>).finish();
 

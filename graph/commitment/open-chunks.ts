@@ -12,8 +12,8 @@ import {
   rootFromTree,
   tensorChunks,
   tensorHeader,
-} from './tensorRoot.js';
-import type { CommittedInfo, TensorHeader } from './tensorRoot.js';
+} from './tensor-root.js';
+import type { CommittedInfo, TensorHeader } from './tensor-root.js';
 
 /** Plain JSON. */
 export interface ChunkOpening {

@@ -2,7 +2,7 @@
 import ort from 'onnxruntime-node';
 import type { Tensor } from '../../tensor.js';
 import type { AttributeValue, KnownValue, OnnxModel } from '../model.js';
-import { writeOnnx } from '../writeOnnx.js';
+import { writeOnnx } from '../write-onnx.js';
 
 ort.env.logLevel = 'error';
 

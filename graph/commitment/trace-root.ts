@@ -15,7 +15,7 @@ import type { IntegerGraph, TensorId } from '../integer/types.js';
 import { fromHex, Preimage, toHex } from './encoding.js';
 import { HASH_BYTES, merkleOpening, merkleValue, valueFromOpening } from './merkle.js';
 import { TAG } from './tags.js';
-import { tensorRootBytes } from './tensorRoot.js';
+import { tensorRootBytes } from './tensor-root.js';
 
 function tensorRoots(
   graph: IntegerGraph,

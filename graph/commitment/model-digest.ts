@@ -23,7 +23,7 @@
  *              worth nothing, so it belongs to the identity.
  *   u32s     = uint32 count, then each as uint32;  text = uint32 byte length, then UTF-8
  *
- * Constants are committed as tensors of one item (tensorRoot.ts) with identity layout and the narrowest declared range
+ * Constants are committed as tensors of one item (tensor-root.ts) with identity layout and the narrowest declared range
  * of: int8 (-128..127), int16, int32 (full two's complement ranges) that holds every element; so that the array type
  * in memory does not matter. A descriptor holds their roots. weightsRoot = keccak256(0x52 | uint32 count | tree value),
  * tree with node tag 0x51 over leaves keccak256(0x50 | uint32 i | tensor root), in order of appearance in descriptors.
@@ -43,7 +43,7 @@ import type {
 import { Preimage, toHex } from './encoding.js';
 import { HASH_BYTES, merkleValue } from './merkle.js';
 import { TAG } from './tags.js';
-import { tensorRootBytes } from './tensorRoot.js';
+import { tensorRootBytes } from './tensor-root.js';
 
 const ARITHMETIC_INTEGER = 1;
 const ZERO_HASH = new Uint8Array(HASH_BYTES);

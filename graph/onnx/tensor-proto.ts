@@ -2,7 +2,7 @@
 import { AssayError } from '../../common/errors.js';
 import { sizeOf } from '../tensor.js';
 import type { ElementType, Tensor, TensorArrays } from '../tensor.js';
-import { dataTypeOf, requireElementType } from './elementTypes.js';
+import { dataTypeOf, requireElementType } from './element-types.js';
 import { fromBigInt, toBigInt } from './schema.js';
 import type { TensorProto } from './schema.js';
 

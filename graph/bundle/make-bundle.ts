@@ -1,5 +1,5 @@
 import { AssayError } from '../../common/errors.js';
-import { modelDigest } from '../commitment/modelDigest.js';
+import { modelDigest } from '../commitment/model-digest.js';
 import { sizeOf } from '../tensor.js';
 import type { Bundle, Port } from './types.js';
 

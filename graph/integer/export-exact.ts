@@ -13,7 +13,7 @@
  * sums may reach 2^24. N is a free symbol.
  */
 import { AssayError } from '../../common/errors.js';
-import { writeOnnx } from '../onnx/writeOnnx.js';
+import { writeOnnx } from '../onnx/write-onnx.js';
 import type { Tensor } from '../tensor.js';
 import type { AttributeValue, OnnxNode, ValueInfo } from '../onnx/model.js';
 import { hull, tableRange, type ChannelRanges } from './bounds.js';

@@ -6,7 +6,7 @@ import type { KnownValue, OnnxModel, OnnxNode } from './model.js';
 import { Application } from './operators/operator.js';
 import type { Operand } from './operators/operator.js';
 import { operatorOf } from './operators/registry.js';
-import { MAX_ELEMENTS } from './tensorProto.js';
+import { MAX_ELEMENTS } from './tensor-proto.js';
 
 /** A node that Assay cannot evaluate. */
 export interface UnsupportedNode {

@@ -1,10 +1,10 @@
 import { AssayError } from '../../common/errors.js';
 import type { Tensor } from '../tensor.js';
-import { assumedDimensions, bindDimensions } from './bindDimensions.js';
-import { inferModel } from './inferModel.js';
-import type { Inference, UnsupportedNode } from './inferModel.js';
+import { assumedDimensions, bindDimensions } from './bind-dimensions.js';
+import { inferModel } from './infer-model.js';
+import type { Inference, UnsupportedNode } from './infer-model.js';
 import type { KnownValue, OnnxModel, OnnxNode, PreparedModel } from './model.js';
-import { UNKNOWN_SHAPE } from './readOnnx.js';
+import { UNKNOWN_SHAPE } from './read-onnx.js';
 
 export interface PrepareOptions {
   /** Sizes of symbolic dimensions; an unbound batch is 1 (see `bindDimensions`). */

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import ort from 'onnxruntime-node';
 import { describe, expect, test } from 'vitest';
-import { readOnnx } from '../onnx/readOnnx.js';
+import { readOnnx } from '../onnx/read-onnx.js';
 import type { Tensor } from '../tensor.js';
 import { compileModel } from './compile.js';
 import { runBundle } from './testing/compare.js';

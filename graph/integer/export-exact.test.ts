@@ -1,11 +1,11 @@
 /** The exported ONNX on onnxruntime's CPU engine against the reference evaluator, bit for bit. */
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { describe, expect, it } from 'vitest';
-import { readOnnx } from '../onnx/readOnnx.js';
+import { readOnnx } from '../onnx/read-onnx.js';
 import { GraphBuilder } from './builder.js';
 import { evaluateGraph } from './evaluate.js';
-import { exportExact, type ExportOptions } from './exportExact.js';
-import { NODE_KINDS, randomGraph, randomNodeCase, seededRandom, type NodeCase } from './random-graph.js';
+import { exportExact, type ExportOptions } from './export-exact.js';
+import { NODE_KINDS, randomGraph, randomNodeCase, seededRandom, type NodeCase } from './testing/random-graph.js';
 
 const FIRST_SEED = Number(process.env['ASSAY_SEED'] ?? Date.now() % 2 ** 31);
 const CASES = 200;

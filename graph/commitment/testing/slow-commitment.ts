@@ -3,8 +3,8 @@
  * another keccak, recursion instead of levels, text instead of bytes.
  */
 import { keccak256 } from 'ethers';
-import type { IntegerGraph } from '../integer/types.js';
-import type { CommittedInfo } from './tensorRoot.js';
+import type { IntegerGraph } from '../../integer/types.js';
+import type { CommittedInfo } from '../tensor-root.js';
 
 const hash = (hex: string): string => keccak256(`0x${hex}`).slice(2);
 

@@ -1,9 +1,9 @@
-import { dataTypeOf } from './elementTypes.js';
+import { dataTypeOf } from './element-types.js';
 import type { AttributeValue, Dimension, OnnxModel, OnnxNode, ValueInfo } from './model.js';
 import { ATTRIBUTE_TYPES, ModelProtoType, fromBigInt } from './schema.js';
 import type { AttributeProto, DimensionProto, ModelProto, NodeProto, ValueInfoProto } from './schema.js';
-import { UNKNOWN_SHAPE } from './readOnnx.js';
-import { encodeTensor } from './tensorProto.js';
+import { UNKNOWN_SHAPE } from './read-onnx.js';
+import { encodeTensor } from './tensor-proto.js';
 import { AssayError } from '../../common/errors.js';
 
 /** The parts of a model that a file holds. */

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { ElementType, Tensor } from '../../tensor.js';
 import type { AttributeValue, OnnxNode } from '../model.js';
-import type { WritableModel } from '../writeOnnx.js';
+import type { WritableModel } from '../write-onnx.js';
 import { generator, randomTensor } from './random.js';
 
 const TYPES: readonly ElementType[] = [

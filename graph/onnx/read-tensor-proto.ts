@@ -1,8 +1,8 @@
 import type { Tensor } from '../tensor.js';
-import { decodeMessage } from './decodeMessage.js';
+import { decodeMessage } from './decode-message.js';
 import { TensorProtoType } from './schema.js';
 import type { TensorProto } from './schema.js';
-import { decodeTensor } from './tensorProto.js';
+import { decodeTensor } from './tensor-proto.js';
 
 /**
  * A tensor from the bytes of a serialized TensorProto (a `.pb` file of the ONNX tests).
