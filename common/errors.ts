@@ -157,6 +157,11 @@ export const ERROR_CODES = {
     what: 'Another process owns the data directory.',
     mend: 'Stop that process, or use another directory; several processes need a PostgreSQL server (DATABASE_URL).',
   },
+  DEMO_FOLDER_FOREIGN: {
+    kind: 'usage',
+    what: 'The folder named for the demo holds something else.',
+    mend: 'Name a folder that does not exist yet, with --data.',
+  },
   DEV_KEY_REFUSED: {
     kind: 'usage',
     what: 'A publicly known development key was to be used outside the local development chain.',

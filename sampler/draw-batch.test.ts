@@ -6,7 +6,9 @@ import { drawnCount } from './draw-jobs.js';
 
 const seedOf = (n: bigint): Hex => `0x${n.toString(16).padStart(64, '0')}`;
 const EXECUTORS: Hex[] = ['0x01', '0x02', '0x03', '0x04'];
-const batches = fc.array(fc.constantFrom(...EXECUTORS), { maxLength: 60 }).map((executors) => executors.map((executor, index) => ({ index, executor })));
+const batches = fc
+  .array(fc.constantFrom(...EXECUTORS), { maxLength: 60 })
+  .map((executors) => executors.map((executor, index) => ({ index, executor })));
 const seeds = fc.bigInt({ min: 0n, max: (1n << 256n) - 1n }).map(seedOf);
 const rates = fc.integer({ min: 1, max: 1_000_000 });
 

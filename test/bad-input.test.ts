@@ -151,14 +151,20 @@ describe('inputs', () => {
 
 describe('receipts and services', () => {
   test('a receipt file with an unknown field, or none at all', async () => {
-    await refused(['receipt', 'show', write('r.json', '{"version":1,"extra":true}')], 'RECEIPT_FILE_MALFORMED', /r\.json/);
+    await refused(
+      ['receipt', 'show', write('r.json', '{"version":1,"extra":true}')],
+      'RECEIPT_FILE_MALFORMED',
+      /r\.json/,
+    );
     await refused(['receipt', 'show', write('t.json', 'no json')], 'RECEIPT_FILE_MALFORMED', /t\.json/);
   });
 
   test('Redis gone', async () => {
     const { openStepQueue } = await import('../pipeline/queue/step-queue.js');
     // Port 9 of the loopback interface: nobody listens there.
-    await expect(openStepQueue({ kind: 'redis', url: 'redis://127.0.0.1:9', namespace: 'test' }, ['run'])).rejects.toMatchObject({
+    await expect(
+      openStepQueue({ kind: 'redis', url: 'redis://127.0.0.1:9', namespace: 'test' }, ['run']),
+    ).rejects.toMatchObject({
       code: 'QUEUE_UNAVAILABLE',
       kind: 'infrastructure',
       message: expect.stringContaining('127.0.0.1:9') as string,

@@ -8,6 +8,7 @@ interface DemoFlags {
   data: string;
   jobs: number;
   cheatJobs: number;
+  keepChain?: true;
 }
 
 export function demoCommand(): Command {
@@ -18,9 +19,11 @@ export function demoCommand(): Command {
     .option('--data <folder>', 'data folder, wiped at the start', '.assay/demo')
     .option('--jobs <count>', 'digits for the honest executor', wholeNumber, 64)
     .option('--cheat-jobs <count>', 'digits for each of the three executors that cheat', wholeNumber, 8)
+    .option('--keep-chain', 'leave the chain running, to verify the receipts against it afterwards')
     .action(async (flags: DemoFlags, command: Command) => {
       const terminal = terminalOf(command);
-      const summary = await runDemo({ folder: flags.data, jobs: flags.jobs, cheatJobs: flags.cheatJobs }, terminal);
+      const { data: folder, jobs, cheatJobs, keepChain = false } = flags;
+      const summary = await runDemo({ folder, jobs, cheatJobs, keepChain }, terminal);
       terminal.result(summary, summaryText(summary));
       if (!summary.success) process.exitCode = EXIT.invalid;
     });
@@ -43,13 +46,13 @@ ${success ? 'Every honest receipt is final and valid; every cheat was caught.' :
 ${total} receipts in ${chain.batches} batch${chain.batches === 1 ? '' : 'es'}, ${chain.gasUsed} gas for commit, draw and verdict (${Math.round(Number(chain.gasUsed) / Math.max(total, 1))} a receipt), ${seconds.toFixed(1)} s in all
 model ${model.name}, digest ${model.digest}
 
-Receipts are in ${receipts}; the chain is gone, since it lived for the demo alone.
+Receipts are in ${receipts}; ${chain.rpc === null ? 'the chain ended with the demo (--keep-chain leaves it running)' : `the chain goes on at ${chain.rpc}`}.
 
 Not shown here: anvil's well-known keys and one machine; a draw seeded by a block hash, which a block producer can bias;
 auditors named at deployment; no stake, so a cheat loses no money yet.
 
 Next:
-  npx assay receipt show ${receipts}/000-rejected.json
+  ${chain.rpc === null ? `npx assay demo --keep-chain, then npx assay receipt verify ${receipts}/000-rejected.json --rpc URL` : `npx assay receipt verify ${receipts}/000-rejected.json --rpc ${chain.rpc}`}
   npx assay inspect ${receipts.replace(/receipts$/, '')}${model.name}.assay
   npx assay compile your-model.onnx --calibration samples.npz
   npx assay doctor`;

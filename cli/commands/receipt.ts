@@ -1,4 +1,4 @@
-import { JsonRpcProvider } from 'ethers';
+import type { JsonRpcProvider } from 'ethers';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { decodeBundle, inputRoot, outputRoot } from '../../graph/index.js';
 import {
@@ -9,7 +9,9 @@ import {
   type ReceiptFile,
   type Settlement,
 } from '../../receipts/index.js';
-import { exitCodeOfVerdict } from '../exit-codes.js';
+import { AssayError } from '../../common/errors.js';
+import { connectChain } from '../../verifier-contracts/connect-chain.js';
+import { EXIT, exitCodeOfVerdict } from '../exit-codes.js';
 import { readInputFile } from '../files.js';
 import { terminalOf } from './common-options.js';
 
@@ -73,7 +75,17 @@ function verifyCommand(): Command {
       const rollup = flags.rollup ?? receiptFile.domain.verifyingContract;
       if (flags.rollup === undefined)
         terminal.note(`trusting the rollup that the file names: ${rollup} (--rollup to say which you trust)`);
-      const provider = new JsonRpcProvider(flags.rpc, undefined, { staticNetwork: false });
+      let provider: JsonRpcProvider;
+      try {
+        provider = await connectChain(flags.rpc);
+      } catch (error) {
+        // Nobody answers: that says nothing about the receipt.
+        if (!(error instanceof AssayError) || error.code !== 'CHAIN_UNAVAILABLE') throw error;
+        const verdict = { verdict: 'undetermined', reason: error.message } as const;
+        terminal.result({ file, rollup, verdict, status: null, checks: {} }, `${verdict.verdict}: ${verdict.reason}`);
+        process.exitCode = EXIT.undetermined;
+        return;
+      }
       try {
         const check = await verifyReceipt(receiptFile, {
           provider,

@@ -53,10 +53,11 @@ const CHECKERS = [5, 6];
 /**
  * @param folder fresh data folder of the demo
  * @param bundle the model that is ordered; @param smaller the cheaper one that a cheat runs instead
+ * @param keepChain the chain goes on after `close`
  */
-export async function startCast(folder: string, bundle: Bundle, smaller: Bundle): Promise<Cast> {
+export async function startCast(folder: string, bundle: Bundle, smaller: Bundle, keepChain: boolean): Promise<Cast> {
   // A block a second: time passes on this chain, as on a real one, whether anybody transacts or not.
-  const anvil = await startAnvil({ blockTimeS: 1 });
+  const anvil = await startAnvil({ blockTimeS: 1, ...(keepChain ? { stateDir: chainFolder(folder) } : {}) });
   const provider = await connectChain(anvil.url);
   const poster = new Wallet(anvilKey(POSTER), provider);
   const auditors = AUDITORS.map((account) => new Wallet(anvilKey(account))).sort((a, b) =>
@@ -101,9 +102,14 @@ export async function startCast(folder: string, bundle: Bundle, smaller: Bundle)
     close: async () => {
       await Promise.all(players.map(({ executor }) => executor.close()));
       provider.destroy();
-      await anvil.stop();
+      if (!keepChain) await anvil.stop();
     },
   };
+}
+
+/** Where a chain that is kept leaves its state, and the note by which a later run finds it. */
+export function chainFolder(folder: string): string {
+  return join(folder, 'chain');
 }
 
 async function startPlayers(folder: string, domain: ReceiptDomain, smaller: Bundle): Promise<Player[]> {

@@ -2,7 +2,7 @@
  * The main job on real input, on this machine alone:
  * compile a model, run it, commit to its trace, anchor the receipts, audit them, verify them.
  */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError } from '../../common/errors.js';
 import { compileModel, encodeBundle, inputRoot, outputRoot, readOnnx, type Bundle } from '../../graph/index.js';
@@ -17,8 +17,9 @@ import {
   type ReceiptDomain,
   type ReceiptFile,
 } from '../../receipts/index.js';
+import { startAnvil } from '../../verifier-contracts/anvil.js';
 import type { Terminal } from '../terminal.js';
-import { startCast, type Cast } from './cast.js';
+import { chainFolder, startCast, type Cast } from './cast.js';
 import { ordersFor, type DemoJob } from './jobs.js';
 
 export interface DemoOptions {
@@ -28,6 +29,8 @@ export interface DemoOptions {
   readonly jobs: number;
   /** Digits for each of the three cheats. */
   readonly cheatJobs: number;
+  /** Leave the chain running, so that the receipts can be verified against it afterwards. */
+  readonly keepChain: boolean;
 }
 
 export interface PlayerSummary {
@@ -53,7 +56,13 @@ export interface DemoSummary {
     readonly macs: number;
     readonly agreement: number | null;
   };
-  readonly chain: { readonly id: string; readonly rollup: Hex; readonly batches: number; readonly gasUsed: string };
+  readonly chain: {
+    readonly id: string;
+    readonly rollup: Hex;
+    readonly rpc: string | null;
+    readonly batches: number;
+    readonly gasUsed: string;
+  };
   readonly players: readonly PlayerSummary[];
   /** Every honest receipt is valid, and every executor that cheats was caught. */
   readonly success: boolean;
@@ -69,8 +78,9 @@ const AGREEMENT_SAMPLES = 200;
 export async function runDemo(options: DemoOptions, terminal: Terminal): Promise<DemoSummary> {
   const startedAt = performance.now();
   const receiptFolder = join(options.folder, 'receipts');
-  rmSync(options.folder, { recursive: true, force: true });
+  await wipeFolder(options.folder);
   mkdirSync(receiptFolder, { recursive: true });
+  writeFileSync(join(options.folder, MARKER), 'Made by assay demo; the next run wipes this folder.\n');
 
   terminal.note(`Compiling ${shippedModel(MODEL).title} to an exact integer graph`);
   const bundle = compileShipped(MODEL, terminal);
@@ -78,7 +88,7 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
   writeFileSync(join(options.folder, `${MODEL}.assay`), encodeBundle(bundle));
 
   const starting = terminal.progress('starting chain, contract, four executors, two checkers', null);
-  const cast = await startCast(options.folder, bundle, smaller);
+  const cast = await startCast(options.folder, bundle, smaller, options.keepChain);
   let pipeline: Pipeline | undefined;
   try {
     pipeline = await Pipeline.open(
@@ -99,7 +109,13 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
         macs: bundle.report.macs,
         agreement: bundle.report.heldOut?.labelAgreement ?? null,
       },
-      chain: { id: String(cast.client.domain.chainId), rollup: cast.client.address, batches, gasUsed: String(gasUsed) },
+      chain: {
+        id: String(cast.client.domain.chainId),
+        rollup: cast.client.address,
+        rpc: options.keepChain ? cast.anvil.url : null,
+        batches,
+        gasUsed: String(gasUsed),
+      },
       players: summary,
       success: summary.every(({ honest, jobs: count, valid, invalid }) => (honest ? valid === count : invalid > 0)),
       receipts: receiptFolder,
@@ -109,6 +125,22 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
     await pipeline?.close();
     await cast.close();
   }
+}
+
+/** Says that a folder is ours to wipe. */
+const MARKER = 'assay-demo.txt';
+
+/** @throws AssayError DEMO_FOLDER_FOREIGN for a folder that holds anything but an earlier demo. */
+async function wipeFolder(folder: string): Promise<void> {
+  if (!existsSync(folder)) return;
+  if (readdirSync(folder).length > 0 && !existsSync(join(folder, MARKER))) {
+    throw new AssayError('DEMO_FOLDER_FOREIGN', `${folder}: holds files that no demo made, and would be wiped`, {
+      meta: { folder },
+    });
+  }
+  // A chain that an earlier run left going belongs to the folder.
+  if (existsSync(chainFolder(folder))) await (await startAnvil({ stateDir: chainFolder(folder) })).stop();
+  rmSync(folder, { recursive: true, force: true });
 }
 
 function compileShipped(name: string, terminal: Terminal): Bundle {

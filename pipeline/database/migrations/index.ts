@@ -1,0 +1,11 @@
+import { pipelineTables } from './0001-pipeline-tables.js';
+
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  /** Statements that may run inside a transaction; once released, never edited. */
+  readonly sql: string;
+}
+
+/** In order of version. */
+export const MIGRATIONS: readonly Migration[] = [pipelineTables];

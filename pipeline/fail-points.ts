@@ -1,0 +1,55 @@
+/**
+ * Named places at which a test may kill the process, to see that nothing is lost or done twice.
+ *
+ * ASSAY_KILL_AT=`name` kills at the first time that the place is passed, `name#3` at the third. Without the variable a
+ * fail point does nothing.
+ */
+const wanted = process.env['ASSAY_KILL_AT'];
+const [wantedName, wantedHit] =
+  wanted === undefined ? [undefined, 0] : [wanted.split('#')[0], Number(wanted.split('#')[1] ?? 1)];
+let hits = 0;
+
+/** Every fail point there is, in the order in which a job passes them; the kill test walks this list. */
+export const FAIL_POINTS = [
+  'submit.before-commit',
+  'submit.after-commit',
+  'relay.before-enqueue',
+  'relay.after-enqueue',
+  'step.after-claim',
+  'run.before-execute',
+  'run.after-execute',
+  'run.after-store',
+  'step.before-commit',
+  'step.after-commit',
+  'route.decided',
+  'sign.before-sign',
+  'sign.after-sign',
+  'seal.before-commit',
+  'seal.after-commit',
+  'tx.before-store',
+  'tx.after-store',
+  'tx.after-broadcast',
+  'tx.after-mined',
+  'post.after-commit-mined',
+  'audit.after-seed',
+  'audit.before-draw',
+  'audit.after-draw',
+  'audit.after-check',
+  'audit.after-check-stored',
+  'audit.after-adjudication',
+  'settle.before-verdict-signed',
+  'settle.after-verdict-signed',
+  'settle.after-verdict-stored',
+  'settle.after-verdict-posted',
+  'settle.before-status-stored',
+  'settle.after-settled',
+] as const;
+
+export type FailPoint = (typeof FAIL_POINTS)[number];
+
+export function failPoint(name: FailPoint): void {
+  if (name !== wantedName) return;
+  hits++;
+  // SIGKILL: no handler, no flush, no finally. It takes effect before the next statement.
+  if (hits === wantedHit) process.kill(process.pid, 'SIGKILL');
+}

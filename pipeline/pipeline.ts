@@ -1,0 +1,396 @@
+/**
+ * The pipeline: an order goes in, a receipt that the chain vouches for comes out.
+ *
+ *   order   run -> route -> sign -> (sealing) -> (batched) -> done
+ *   batch   post -> audit -> settle -> done
+ *
+ * The tables are the truth and the queue is a hint (work/, queue/); every stage may be killed anywhere and done again
+ * (fail-points.ts, test/kill/). The commit on chain comes before the draw, so that nobody can choose a receipt knowing
+ * whether it will be audited.
+ */
+import { randomUUID } from 'node:crypto';
+import { EventEmitter } from 'node:events';
+import { join } from 'node:path';
+import { AssayError, asAssayError } from '../common/errors.js';
+import type { Hex, JobOrder, Lane } from '../receipts/types.js';
+import { TransactionJournal } from './chain/transaction-journal.js';
+import { parseSettings, type PipelineSettings, type PipelineSettingsInput } from './config.js';
+import type { AdvisoryLock, Database } from './database/database.js';
+import { openPglite } from './database/open-pglite.js';
+import { openPostgres } from './database/open-postgres.js';
+import type {
+  AuditorPort,
+  BundleStore,
+  ChainPort,
+  CheckerPort,
+  Clock,
+  ExecutorPort,
+  TransactionSigner,
+} from './ports.js';
+import { openStepQueue, type QueueHome, type StepQueue } from './queue/step-queue.js';
+import { readJob, type JobView } from './read-job.js';
+import { routeJob, type RoutingDecision } from './routing.js';
+import { auditBatch } from './stages/audit.js';
+import type { StageContext } from './stages/context.js';
+import { onStageFailure } from './stages/on-failure.js';
+import { postBatch } from './stages/post.js';
+import { routeOrder } from './stages/route.js';
+import { routingQuestion } from './stages/routing-question.js';
+import { runOrder } from './stages/run.js';
+import { sealBatch } from './stages/seal.js';
+import { settleBatch } from './stages/settle.js';
+import { signOrderReceipt } from './stages/sign.js';
+import { openBlobStore } from './store/blob-store.js';
+import { submitOrder, type OrderRequest } from './submit.js';
+import type { Claim } from './work/claim.js';
+import { relayOutbox } from './work/relay.js';
+import { Runner } from './work/runner.js';
+import { ACTIVE_STEPS, type ActiveStep } from './work/steps.js';
+import { sweep, takeUpAll } from './work/sweep.js';
+
+export interface PipelinePorts {
+  readonly executors: readonly ExecutorPort[];
+  readonly checkers: readonly CheckerPort[];
+  readonly auditors: readonly AuditorPort[];
+  readonly chain: ChainPort;
+  /** Pays for commits, seeds and verdicts. One process per account posts. */
+  readonly poster: TransactionSigner;
+  readonly bundles: BundleStore;
+  readonly clock?: Clock;
+}
+
+/** Something has moved: an attempt of a step has ended. */
+export interface Progress {
+  readonly subject: Hex;
+  readonly kind: 'order' | 'batch';
+  readonly step: ActiveStep;
+  readonly attempt: number;
+}
+
+export interface PipelineEvents {
+  progress: [Progress];
+  /** A part of the machinery failed (queue, database, chain) and is tried again by itself. */
+  trouble: [AssayError];
+}
+
+export interface Readiness {
+  readonly ready: boolean;
+  readonly database: AssayError | null;
+  readonly queue: AssayError | null;
+  readonly chain: AssayError | null;
+}
+
+export class Pipeline {
+  readonly events = new EventEmitter<PipelineEvents>();
+  private readonly runner: Runner;
+  private readonly waiting = new Map<Hex, ((view: JobView) => void)[]>();
+  private readonly timers = new Set<NodeJS.Timeout>();
+  private closing = false;
+  private draining = false;
+  private tickRunning: Promise<void> | null = null;
+  private tickWanted = false;
+  private sweepWanted = false;
+
+  private constructor(
+    readonly settings: PipelineSettings,
+    readonly database: Database,
+    private readonly queue: StepQueue,
+    private readonly context: StageContext,
+    /** Held by the one process that posts with this account; null where another does. */
+    private readonly posting: AdvisoryLock | null,
+    private readonly instance: string,
+  ) {
+    const bind = (stage: (context: StageContext, claim: Claim) => ReturnType<typeof runOrder>) => (claim: Claim) =>
+      stage(context, claim);
+    this.runner = new Runner({
+      database,
+      instance,
+      clock: context.clock,
+      stages: {
+        run: bind(runOrder),
+        route: bind(routeOrder),
+        sign: bind(signOrderReceipt),
+        post: bind(postBatch),
+        audit: bind(auditBatch),
+        settle: bind(settleBatch),
+      },
+      onFailure: (claim, error) => {
+        this.trouble(error);
+        return onStageFailure(claim, error, context.clock());
+      },
+      onChange: (claim, dueInMs) => this.changed(claim, dueInMs),
+    });
+  }
+
+  /**
+   * Opens database, queue and store, takes up whatever an earlier process left, and starts to work.
+   * @throws AssayError CONFIG_INVALID, DATA_DIRECTORY_BUSY, DATABASE_UNAVAILABLE, DATABASE_NEWER, QUEUE_UNAVAILABLE
+   */
+  static async open(input: PipelineSettingsInput, ports: PipelinePorts): Promise<Pipeline> {
+    const settings = parseSettings(input);
+    const clock = ports.clock ?? Date.now;
+    const database =
+      settings.databaseUrl === undefined
+        ? await openPglite(settings.dataDirectory)
+        : await openPostgres(settings.databaseUrl);
+    let queue: StepQueue | undefined;
+    try {
+      if (database.soleOwner) await takeUpAll(database, clock());
+      await registerNodes(database, [...ports.executors, ...ports.checkers]);
+      queue = await openStepQueue(await queueHome(database, settings), ACTIVE_STEPS);
+      const journal = new TransactionJournal({
+        database,
+        chain: ports.chain,
+        signer: ports.poster,
+        clock,
+        replaceAfterMs: settings.replaceAfterMs,
+        patienceMs: settings.pollMs * 4,
+      });
+      const context: StageContext = {
+        database,
+        store: await openBlobStore(join(settings.dataDirectory, 'blobs')),
+        bundles: ports.bundles,
+        executors: ports.executors,
+        checkers: ports.checkers,
+        auditors: ports.auditors,
+        chain: ports.chain,
+        journal,
+        clock,
+        openLanes: settings.openLanes,
+        executeTimeoutMs: settings.executeTimeoutMs,
+        confirmations: settings.confirmations,
+        pollMs: settings.pollMs,
+      };
+      const posting = await database.tryLock(`poster:${ports.chain.domain.chainId}:${journal.address}`);
+      const pipeline = new Pipeline(settings, database, queue, context, posting, randomUUID());
+      pipeline.start();
+      return pipeline;
+    } catch (error) {
+      await queue?.close();
+      await database.close();
+      throw error;
+    }
+  }
+
+  /** Which lane an order would take, and why, before it is signed. @throws AssayError BUNDLE_MISSING, LANE_CLOSED */
+  async quote(
+    order: Pick<JobOrder, 'modelDigest' | 'items' | 'price' | 'deliverBy'> & { readonly lane: Lane | 'auto' },
+  ): Promise<RoutingDecision> {
+    const bundle = await this.context.bundles.get(order.modelDigest);
+    return routeJob(routingQuestion(bundle, order, this.settings.openLanes, this.context.clock()));
+  }
+
+  /**
+   * Takes an order in; when this resolves, the job is durable.
+   * @returns the job's id: the order's EIP-712 hash.
+   * @throws AssayError as `submitOrder`, and PIPELINE_CLOSED
+   */
+  async submit(request: OrderRequest, idempotencyKey: string): Promise<Hex> {
+    if (this.closing) throw new AssayError('PIPELINE_CLOSED', 'The pipeline is closing and takes no more orders.');
+    const job = await submitOrder(this.context, request, idempotencyKey);
+    this.wantTick();
+    return job;
+  }
+
+  /** @returns the job as it stands, or null where there is none of that id. */
+  job(jobId: Hex): Promise<JobView | null> {
+    return readJob(this.context, jobId);
+  }
+
+  /**
+   * Resolves when the job has its outcome, whichever.
+   * @throws AssayError ORDER_INVALID where there is no such job, PIPELINE_CLOSED when the pipeline closes first.
+   */
+  async waitFor(jobId: Hex): Promise<JobView> {
+    const view = await this.job(jobId);
+    if (view === null) throw new AssayError('ORDER_INVALID', `There is no job ${jobId}.`, { meta: { jobId } });
+    if (view.outcome !== null) return view;
+    if (this.closing)
+      throw new AssayError('PIPELINE_CLOSED', `The pipeline closed before job ${jobId} had its outcome.`);
+    return new Promise((resolve) => {
+      this.waiting.set(jobId, [...(this.waiting.get(jobId) ?? []), resolve]);
+      this.wantTick();
+    });
+  }
+
+  /** Seals what waits without regard to age, and resolves when no step is left to do and every transaction is mined. */
+  async drain(): Promise<void> {
+    this.draining = true;
+    try {
+      for (;;) {
+        const [row] = await this.database.query<{ open: number }>(
+          `SELECT (SELECT COUNT(*) FROM assay.work WHERE step <> 'done')::int + (SELECT COUNT(*) FROM assay.intents WHERE mined_tx IS NULL)::int AS open`,
+        );
+        if (row!.open === 0) return;
+        if (this.closing)
+          throw new AssayError('PIPELINE_CLOSED', `The pipeline closed with ${row!.open} steps left to do.`);
+        this.wantTick(true);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    } finally {
+      this.draining = false;
+    }
+  }
+
+  /** Can work be done? Asks each part. Work that waits is kept in any case. */
+  async readiness(): Promise<Readiness> {
+    const ask = async (question: () => Promise<unknown>): Promise<AssayError | null> => {
+      try {
+        await question();
+        return null;
+      } catch (error) {
+        return asAssayError(error);
+      }
+    };
+    const [database, queue, chain] = await Promise.all([
+      ask(() => this.database.query('SELECT 1')),
+      ask(() => this.queue.ready()),
+      ask(() => this.context.chain.blockNumber()),
+    ]);
+    return { ready: database === null && queue === null && chain === null, database, queue, chain };
+  }
+
+  /** Empties the queue, as the loss of a Redis would. Nothing is lost: every due step is hinted at again. */
+  async wipeQueue(): Promise<void> {
+    await this.queue.wipe();
+    await this.hintAtAll();
+  }
+
+  private async hintAtAll(): Promise<void> {
+    await this.database.execute('UPDATE assay.work SET hinted_at = 0 WHERE hinted_at <> 0');
+    this.wantTick(true);
+  }
+
+  /** Ends the steps at hand, then closes everything. What is left is taken up at the next start. */
+  async close(): Promise<void> {
+    if (this.closing) return;
+    this.closing = true;
+    for (const timer of this.timers) clearTimeout(timer);
+    await this.tickRunning;
+    await this.queue.close();
+    await this.database.execute('DELETE FROM assay.instances WHERE id = $1', [this.instance]).catch(() => undefined);
+    await this.posting?.release();
+    await this.database.close();
+  }
+
+  private start(): void {
+    const { concurrency } = this.settings;
+    const perStep: Record<ActiveStep, number> = {
+      run: concurrency,
+      route: concurrency,
+      sign: concurrency,
+      post: 2,
+      audit: 2,
+      settle: 2,
+    };
+    for (const step of ACTIVE_STEPS) {
+      const chainStep = step === 'post' || step === 'audit' || step === 'settle';
+      if (chainStep && this.posting === null) continue;
+      this.queue.work(step, perStep[step], (hint) => this.runner.run(hint));
+    }
+    this.queue.onReturn(() => void this.hintAtAll().catch((error: unknown) => this.trouble(asAssayError(error))));
+    const beat = (): void => {
+      this.wantTick(true);
+      this.after(this.settings.sweepMs, beat);
+    };
+    beat();
+  }
+
+  private changed(claim: Claim, dueInMs: number): void {
+    this.events.emit('progress', {
+      subject: claim.subject as Hex,
+      kind: claim.kind,
+      step: claim.step,
+      attempt: claim.attempt,
+    });
+    if (dueInMs === 0) this.wantTick();
+    // A millisecond more: the row is due at that time, not before.
+    else this.after(dueInMs + 1, () => this.wantTick(true));
+  }
+
+  private after(delayMs: number, work: () => void): void {
+    if (this.closing) return;
+    const timer = setTimeout(() => {
+      this.timers.delete(timer);
+      work();
+    }, delayMs);
+    this.timers.add(timer);
+  }
+
+  /** Hands on what is in the outbox soon, and sweeps too where asked; many wishes while one is running make one more. */
+  private wantTick(sweepToo = false): void {
+    if (this.closing) return;
+    this.tickWanted = true;
+    this.sweepWanted ||= sweepToo;
+    this.tickRunning ??= this.ticks().finally(() => {
+      this.tickRunning = null;
+    });
+  }
+
+  private async ticks(): Promise<void> {
+    while (this.tickWanted && !this.closing) {
+      const sweepToo = this.sweepWanted;
+      this.tickWanted = this.sweepWanted = false;
+      try {
+        if (sweepToo) await this.sweepDue();
+        await relayOutbox(this.database, this.queue);
+        await this.answerWaiting();
+        // Last: an outage of the chain must hold up nothing else.
+        if (sweepToo && this.posting !== null) await this.context.journal.settleOpen();
+      } catch (error) {
+        this.trouble(asAssayError(error));
+      }
+    }
+  }
+
+  private async sweepDue(): Promise<void> {
+    const { context, settings } = this;
+    if (this.posting !== null) {
+      const rule = { size: settings.batchSize, ageMs: this.draining ? 0 : settings.batchAgeMs };
+      while ((await sealBatch(context, rule)) !== null);
+    }
+    const { deadAfterMs, hintAgainMs } = settings;
+    await sweep(
+      this.database,
+      { instance: this.instance, atWork: [...this.runner.atWork], deadAfterMs, hintAgainMs },
+      context.clock(),
+    );
+  }
+
+  private async answerWaiting(): Promise<void> {
+    if (this.waiting.size === 0) return;
+    const ended = await this.database.query<{ order_hash: Hex }>(
+      'SELECT order_hash FROM assay.orders WHERE outcome IS NOT NULL AND order_hash = ANY($1::text[])',
+      [[...this.waiting.keys()]],
+    );
+    for (const { order_hash } of ended) {
+      const view = await this.job(order_hash);
+      for (const resolve of this.waiting.get(order_hash) ?? []) resolve(view!);
+      this.waiting.delete(order_hash);
+    }
+  }
+
+  private trouble(error: AssayError): void {
+    this.events.emit('trouble', error);
+  }
+}
+
+async function queueHome(database: Database, settings: PipelineSettings): Promise<QueueHome> {
+  if (settings.redisUrl === undefined) return { kind: 'postgres', pool: database.pool };
+  const [deployment] = await database.query<{ id: string }>('SELECT id FROM assay.deployment');
+  return { kind: 'redis', url: settings.redisUrl, namespace: deployment!.id };
+}
+
+/** The nodes that work here, so that the audit knows whose engine and operator a receipt came from. */
+async function registerNodes(
+  database: Database,
+  nodes: readonly { address: Hex; engineName: string; operator: string }[],
+): Promise<void> {
+  for (const { address, engineName, operator } of nodes) {
+    await database.execute(
+      `INSERT INTO assay.nodes (address, engine, operator) VALUES ($1, $2, $3)
+       ON CONFLICT (address) DO UPDATE SET engine = $2, operator = $3`,
+      [address, engineName, operator],
+    );
+  }
+}

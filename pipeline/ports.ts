@@ -1,0 +1,118 @@
+/** What the pipeline needs from outside, as interfaces: executors, checkers, auditors, the chain, the models, the clock. */
+import type { Bundle } from '../graph/index.js';
+import type { BatchHeader, ReceiptStatus } from '../receipts/index.js';
+import type { Hex, JobOrder, Lane, Receipt, ReceiptDomain } from '../receipts/types.js';
+import type { AuditVerdict } from '../verifier-contracts/audit-verdict.js';
+import type { RollupPolicy } from '../verifier-contracts/policy.js';
+import type { Call, SignedReceipt } from '../verifier-contracts/rollup-client.js';
+
+/** What a run of a model on an input commits to. */
+export interface Roots {
+  readonly inputRoot: Hex;
+  readonly outputRoot: Hex;
+  readonly traceRoot: Hex;
+}
+
+export interface Execution extends Roots {
+  /** One array per graph output. */
+  readonly outputs: readonly Int32Array[];
+  /** Every slot in `slotsOf` order, where the executor hands over its trace. */
+  readonly slots?: readonly Int32Array[];
+  /** Number of slots under traceRoot. */
+  readonly opCount: number;
+}
+
+/** Somebody with a device and a key. */
+export interface NodePort {
+  readonly address: Hex;
+  readonly engineName: string;
+  /** Who runs it; nobody checks himself. */
+  readonly operator: string;
+}
+
+export interface ExecutorPort extends NodePort {
+  /** Runs the ordered model. @throws AssayError of kind `usage` only where no executor could run this order. */
+  execute(order: JobOrder, bundle: Bundle, inputs: readonly Int32Array[], items: number): Promise<Execution>;
+  /**
+   * Signs once per order: the executor's journal refuses a second, different receipt.
+   * @throws AssayError EQUIVOCATION_REFUSED
+   */
+  signReceipt(receipt: Receipt): Promise<Hex>;
+}
+
+export interface CheckerPort extends NodePort {
+  /**
+   * Re-executes a drawn job, from model and input alone.
+   * @param posted the receipt at stake: names it in messages and logs; its roots are no input to the check.
+   */
+  check(bundle: Bundle, inputs: readonly Int32Array[], items: number, posted: Receipt): Promise<Roots>;
+}
+
+export interface AuditorPort {
+  readonly address: Hex;
+  signVerdict(verdict: AuditVerdict): Promise<Hex>;
+}
+
+/** Signs transactions of the account that posts batches; an ethers Wallet is one. */
+export interface TransactionSigner {
+  readonly address: string;
+  signTransaction(transaction: UnsignedTransaction): Promise<string>;
+}
+
+export interface UnsignedTransaction {
+  readonly type: 2;
+  readonly chainId: bigint;
+  readonly nonce: number;
+  readonly to: string;
+  readonly data: string;
+  readonly value: bigint;
+  readonly gasLimit: bigint;
+  readonly maxFeePerGas: bigint;
+  readonly maxPriorityFeePerGas: bigint;
+}
+
+export interface MinedTransaction {
+  readonly blockNumber: number;
+  readonly blockHash: Hex;
+  readonly reverted: boolean;
+}
+
+/** One rollup contract on one chain. Every method that asks the node throws CHAIN_UNAVAILABLE when it does not answer. */
+export interface ChainPort {
+  readonly domain: ReceiptDomain;
+  readonly policy: RollupPolicy;
+  readonly policyHash: Hex;
+
+  commitCall(lane: Lane, receipts: readonly SignedReceipt[], salt: Hex): Call;
+  fixSeedCall(header: BatchHeader): Call;
+  /** @param signatures in ascending order of the signers' addresses */
+  reportAuditCall(header: BatchHeader, verdict: AuditVerdict, signatures: readonly Hex[]): Call;
+
+  /** Header of a batch as its commit published it, or null where that transaction committed no such batch. */
+  headerIn(commitTransaction: Hex, batchHash: Hex): Promise<BatchHeader | null>;
+  /** Null until `fixSeed`. */
+  seedOf(batchHash: Hex): Promise<Hex | null>;
+  /** Block after which `fixSeed` can be called. */
+  drawBlockOf(header: BatchHeader): number;
+  /** Struct hash of the verdict; null until `reportAudit`. */
+  verdictOf(batchHash: Hex): Promise<Hex | null>;
+  statusOf(receipt: Receipt, index: number, path: readonly Hex[], header: BatchHeader): Promise<ReceiptStatus>;
+
+  blockNumber(): Promise<number>;
+  /** Gas and fees for a call now. @throws AssayError CHAIN_REVERTED, meta.error the contract's reason, when it would revert. */
+  price(call: Call, from: string): Promise<{ gasLimit: bigint; maxFeePerGas: bigint; maxPriorityFeePerGas: bigint }>;
+  /** Number of mined transactions of the account. */
+  nonceOf(address: string): Promise<number>;
+  /** Sends signed bytes; sending what the node knows already, or has mined, is no error. */
+  sendRaw(raw: string): Promise<void>;
+  minedAs(hash: string): Promise<MinedTransaction | null>;
+}
+
+/** Models by digest. */
+export interface BundleStore {
+  /** @throws AssayError BUNDLE_MISSING */
+  get(digest: string): Promise<Bundle>;
+}
+
+/** Milliseconds since 1970. */
+export type Clock = () => number;

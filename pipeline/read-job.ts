@@ -1,0 +1,99 @@
+/** A job as its requester sees it. */
+import type { AssayError } from '../common/errors.js';
+import { decodeValues } from './store/values-file.js';
+import {
+  headerFromJson,
+  orderFromJson,
+  receiptFromJson,
+  type HeaderJson,
+  type OrderJson,
+  type ReceiptJson,
+} from './store/order-json.js';
+import { leafHash, merklePath, type BatchPosition, type ReceiptStatus } from '../receipts/index.js';
+import type { Hex, JobOrder, Receipt } from '../receipts/types.js';
+import type { RoutingDecision } from './routing.js';
+import type { StageContext } from './stages/context.js';
+import type { Step } from './work/steps.js';
+
+export type AssayErrorJson = ReturnType<AssayError['toJSON']>;
+
+export interface JobView {
+  readonly jobId: Hex;
+  readonly order: JobOrder;
+  readonly orderSignature: Hex;
+  /** One array per graph input. */
+  readonly inputs: readonly Int32Array[];
+  readonly step: Step;
+  /** Null until the end. `accepted` and `rejected` are the chain's words. */
+  readonly outcome: 'accepted' | 'rejected' | 'void' | 'failed' | null;
+  readonly error: AssayErrorJson | null;
+  readonly lane: RoutingDecision | null;
+  readonly executor: Hex | null;
+  /** One array per graph output; from the moment that the job was run. */
+  readonly outputs: readonly Int32Array[] | null;
+  readonly receipt: { readonly receipt: Receipt; readonly signature: Hex } | null;
+  readonly batchHash: Hex | null;
+  /** Where the receipt stands on chain, once its batch is committed. */
+  readonly position: BatchPosition | null;
+  readonly chainStatus: ReceiptStatus | null;
+}
+
+interface Row {
+  readonly order_json: OrderJson;
+  readonly order_signature: Hex;
+  readonly input_file: string;
+  readonly step: Step;
+  readonly outcome: JobView['outcome'];
+  readonly error: AssayErrorJson | null;
+  readonly lane_decision: RoutingDecision | null;
+  readonly executor: Hex | null;
+  readonly output_file: string | null;
+  readonly receipt_json: ReceiptJson | null;
+  readonly receipt_signature: Hex | null;
+  readonly batch_hash: Hex | null;
+  readonly batch_index: number | null;
+  readonly header_json: HeaderJson | null;
+  readonly chain_status: ReceiptStatus | null;
+}
+
+export async function readJob(context: Pick<StageContext, 'database' | 'store'>, jobId: Hex): Promise<JobView | null> {
+  const [row] = await context.database.query<Row>(
+    `SELECT o.order_json, o.signature AS order_signature, o.input_file, w.step, o.outcome, o.error, o.lane_decision, o.executor, e.output_file,
+            r.receipt_json, r.signature AS receipt_signature, r.batch_hash, r.batch_index, b.header_json, r.chain_status
+       FROM assay.orders o JOIN assay.work w ON w.subject = o.order_hash
+       LEFT JOIN assay.executions e USING (order_hash) LEFT JOIN assay.receipts r USING (order_hash) LEFT JOIN assay.batches b USING (batch_hash)
+      WHERE o.order_hash = $1`,
+    [jobId],
+  );
+  if (row === undefined) return null;
+  return {
+    jobId,
+    order: orderFromJson(row.order_json),
+    orderSignature: row.order_signature,
+    inputs: decodeValues(await context.store.get(row.input_file), row.input_file),
+    step: row.step,
+    outcome: row.outcome,
+    error: row.error,
+    lane: row.lane_decision,
+    executor: row.executor,
+    outputs: row.output_file === null ? null : decodeValues(await context.store.get(row.output_file), row.output_file),
+    receipt:
+      row.receipt_json === null
+        ? null
+        : { receipt: receiptFromJson(row.receipt_json), signature: row.receipt_signature! },
+    batchHash: row.batch_hash,
+    position: await positionOf(context, row),
+    chainStatus: row.chain_status,
+  };
+}
+
+async function positionOf(context: Pick<StageContext, 'database'>, row: Row): Promise<BatchPosition | null> {
+  if (row.header_json === null || row.batch_index === null) return null;
+  const header = headerFromJson(row.header_json);
+  const hashes = await context.database.query<{ receipt_hash: Hex }>(
+    'SELECT receipt_hash FROM assay.receipts WHERE batch_hash = $1 ORDER BY batch_index',
+    [row.batch_hash],
+  );
+  const leaves = hashes.map(({ receipt_hash }, index) => leafHash(index, header.lane, receipt_hash));
+  return { header, index: row.batch_index, path: merklePath(leaves, row.batch_index) };
+}

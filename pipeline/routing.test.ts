@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { AssayError } from '../common/errors.js';
+import { LANES, type Lane } from '../receipts/types.js';
+import { routeJob, type RoutingQuestion } from './routing.js';
+
+const small: RoutingQuestion = {
+  macs: 281_640,
+  parameters: 44_426,
+  arithmetic: 'exact',
+  items: 1,
+  valueAtRisk: 1_000n,
+  finalWithinMs: 60_000,
+  requested: 'auto',
+  open: ['sampled'],
+};
+const ALL: Lane[] = ['zk', 'optimistic', 'sampled'];
+const closed = (question: RoutingQuestion): AssayError => {
+  try {
+    routeJob(question);
+  } catch (error) {
+    if (error instanceof AssayError) return error;
+  }
+  throw new Error('expected a refusal');
+};
+
+describe('routing policy', () => {
+  it('sends auto to sampled, with the reasons written out', () => {
+    const decision = routeJob(small);
+    expect(decision.lane).toBe('sampled');
+    expect(decision.reasons).toEqual([
+      'model: 44426 parameters, 281640 multiply-accumulates per item, 1 items, exact arithmetic',
+      'value at risk 1000 is below 1000000000000000000: the cheapest lane first',
+      'sampled: open and suited',
+    ]);
+  });
+
+  it('says why a better lane was passed over', () => {
+    const { lane, reasons } = routeJob({ ...small, valueAtRisk: 10n ** 18n });
+    expect(lane).toBe('sampled');
+    expect(reasons).toContain('zk: not open at this deployment (open: sampled)');
+    expect(reasons).toContain('optimistic: not open at this deployment (open: sampled)');
+  });
+
+  it('refuses a lane that is not open, with the reason', () => {
+    for (const requested of ['zk', 'optimistic'] as const) {
+      const error = closed({ ...small, requested });
+      expect(error).toMatchObject({ code: 'LANE_CLOSED', kind: 'usage' });
+      expect(error.message).toContain(`${requested}: not open at this deployment`);
+    }
+  });
+
+  it('takes the proof for high value where it is open and fits', () => {
+    expect(routeJob({ ...small, valueAtRisk: 10n ** 18n, open: ALL }).lane).toBe('zk');
+    expect(
+      routeJob({ ...small, valueAtRisk: 10n ** 18n, parameters: 5e6, finalWithinMs: 2 * 3.6e6, open: ALL }).lane,
+    ).toBe('optimistic');
+    expect(routeJob({ ...small, valueAtRisk: 10n ** 18n, parameters: 5e6, open: ALL }).lane).toBe('sampled');
+    expect(closed({ ...small, requested: 'zk', arithmetic: 'float', open: ALL }).message).toContain('compile it first');
+  });
+
+  it('never answers with a lane that is closed, and always gives a reason', () => {
+    fc.assert(
+      fc.property(
+        fc.record({
+          macs: fc.nat(),
+          parameters: fc.nat({ max: 10_000_000 }),
+          arithmetic: fc.constantFrom('exact' as const, 'float' as const),
+          items: fc.integer({ min: 1, max: 256 }),
+          valueAtRisk: fc.bigInt({ min: 0n, max: 10n ** 20n }),
+          finalWithinMs: fc.nat({ max: 10_000_000 }),
+          requested: fc.constantFrom('auto' as const, ...ALL),
+          open: fc.subarray(ALL),
+        }),
+        (question) => {
+          try {
+            const { lane, reasons } = routeJob(question);
+            expect(question.open).toContain(lane);
+            expect(Object.keys(LANES)).toContain(lane);
+            if (question.requested !== 'auto') expect(lane).toBe(question.requested);
+            if (question.arithmetic === 'float') expect(lane).toBe('sampled');
+            expect(reasons.length).toBeGreaterThan(1);
+          } catch (error) {
+            if (!(error instanceof AssayError)) throw error;
+            expect(error.code).toBe('LANE_CLOSED');
+            expect((error.meta['reasons'] as string[]).length).toBeGreaterThan(1);
+          }
+        },
+      ),
+    );
+  });
+});

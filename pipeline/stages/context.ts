@@ -1,0 +1,25 @@
+/** What the stages work with. */
+import type { BlobStore } from '../store/blob-store.js';
+import type { TransactionJournal } from '../chain/transaction-journal.js';
+import type { Database } from '../database/database.js';
+import type { AuditorPort, BundleStore, ChainPort, CheckerPort, Clock, ExecutorPort } from '../ports.js';
+import type { Lane } from '../../receipts/types.js';
+
+export interface StageContext {
+  readonly database: Database;
+  readonly store: BlobStore;
+  readonly bundles: BundleStore;
+  readonly executors: readonly ExecutorPort[];
+  readonly checkers: readonly CheckerPort[];
+  readonly auditors: readonly AuditorPort[];
+  readonly chain: ChainPort;
+  readonly journal: TransactionJournal;
+  readonly clock: Clock;
+  readonly openLanes: readonly Lane[];
+  /** An executor or checker that takes longer on one job has vanished. */
+  readonly executeTimeoutMs: number;
+  /** Blocks on top of a commit, its own included, before the audit acts on it. */
+  readonly confirmations: number;
+  /** How long a step sleeps when the chain is not ready. */
+  readonly pollMs: number;
+}

@@ -1,0 +1,83 @@
+/**
+ * Content-addressed files: inputs, outputs, traces. The name is the SHA-256 of the bytes.
+ *
+ * Order of writing: file, fsync, rename, fsync of the directory; only then may a row name it. What a crash leaves
+ * behind is a temporary file or a file that no row names: neither does harm.
+ */
+import { createHash } from 'node:crypto';
+import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AssayError } from '../../common/errors.js';
+
+export interface BlobStore {
+  /** @returns the name under which `get` finds the bytes. @throws AssayError STORE_UNAVAILABLE */
+  put(bytes: Uint8Array): Promise<string>;
+  /** @throws AssayError STORE_UNAVAILABLE when it cannot be read, STORE_CORRUPT when it does not hash to its name. */
+  get(name: string): Promise<Uint8Array>;
+}
+
+const hash = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+export async function openBlobStore(directory: string): Promise<BlobStore> {
+  const guarded = async <T>(path: string, doing: string, work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new AssayError('STORE_UNAVAILABLE', `The file ${path} cannot be ${doing}: ${why}.`, {
+        cause: error,
+        meta: { path },
+      });
+    }
+  };
+  await guarded(directory, 'made', () => mkdir(directory, { recursive: true }));
+  const syncDirectory = async (path: string): Promise<void> => {
+    // Windows cannot open a directory; its file system orders the rename itself.
+    if (process.platform === 'win32') return;
+    const handle = await open(path, 'r');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  };
+  let counter = 0;
+  return {
+    async put(bytes) {
+      const name = hash(bytes);
+      const folder = join(directory, name.slice(0, 2));
+      const path = join(folder, name);
+      await guarded(path, 'written', async () => {
+        const existing = await stat(path).catch(() => null);
+        if (existing?.size === bytes.length) return;
+        await mkdir(folder, { recursive: true });
+        const temporary = `${path}.${process.pid}.${counter++}`;
+        const handle = await open(temporary, 'w');
+        try {
+          await handle.writeFile(bytes);
+          await handle.sync();
+        } finally {
+          await handle.close();
+        }
+        await rename(temporary, path);
+        await syncDirectory(folder);
+      });
+      return name;
+    },
+    async get(name) {
+      const path = join(directory, name.slice(0, 2), name);
+      const bytes = await guarded(path, 'read', () => readFile(path));
+      const found = hash(bytes);
+      if (found !== name) {
+        throw new AssayError(
+          'STORE_CORRUPT',
+          `The file ${path} holds other bytes: expected hash ${name}, found ${found}.`,
+          {
+            meta: { path, expected: name, found },
+          },
+        );
+      }
+      return bytes;
+    },
+  };
+}

@@ -1,0 +1,12 @@
+/** The steps of an order and of a batch. Names of the queues, and values of `assay.work.step`. */
+
+/** Steps that somebody has to work on. */
+export const ACTIVE_STEPS = ['run', 'route', 'sign', 'post', 'audit', 'settle'] as const;
+export type ActiveStep = (typeof ACTIVE_STEPS)[number];
+
+/** An order in `sealing` waits for a batch, one in `batched` for that batch's end. */
+export type Step = ActiveStep | 'sealing' | 'batched' | 'done';
+
+export function isActive(step: string): step is ActiveStep {
+  return (ACTIVE_STEPS as readonly string[]).includes(step);
+}

@@ -1,0 +1,114 @@
+/** The demo as a user runs it, small; then its receipts as a stranger checks them, and as a forger would like them. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { main } from '../cli/main.js';
+import type { DemoSummary } from '../cli/demo/run-demo.js';
+import { startAnvil } from '../verifier-contracts/anvil.js';
+
+const root = mkdtempSync(join(tmpdir(), 'assay-demo-'));
+const folder = join(root, 'demo');
+let summary: DemoSummary;
+
+/** Runs `assay --json ARGS`. */
+async function assay(...args: string[]): Promise<{ exitCode: number; output: unknown }> {
+  let out = '';
+  const spy = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
+    out += String(chunk);
+    return true;
+  });
+  try {
+    const exitCode = await main(['node', 'assay', '--json', ...args]);
+    return { exitCode, output: JSON.parse(out) as unknown };
+  } finally {
+    spy.mockRestore();
+    process.exitCode = 0;
+  }
+}
+
+beforeAll(async () => {
+  const { exitCode, output } = await assay(
+    'demo',
+    '--data',
+    folder,
+    '--jobs',
+    '10',
+    '--cheat-jobs',
+    '3',
+    '--keep-chain',
+  );
+  summary = output as DemoSummary;
+  expect(exitCode).toBe(0);
+}, 180_000);
+
+afterAll(async () => {
+  const chain = join(folder, 'chain');
+  if (existsSync(chain)) await (await startAnvil({ stateDir: chain })).stop();
+  rmSync(root, { recursive: true, force: true });
+});
+
+const receiptFiles = (outcome: string) =>
+  readdirSync(summary.receipts)
+    .filter((name) => name.endsWith(`-${outcome}.json`))
+    .map((name) => join(summary.receipts, name));
+
+test('honest receipts are valid, every lie is found', () => {
+  const of = (title: string) => summary.players.find(({ executor }) => executor === title)!;
+  expect(summary.success).toBe(true);
+  expect(of('honest')).toMatchObject({ jobs: 10, valid: 10, invalid: 0, undetermined: 0 });
+  expect(of('runs a smaller model')).toMatchObject({ jobs: 3, valid: 0, invalid: 3 });
+  expect(of('changes one output by one')).toMatchObject({ jobs: 3, valid: 0, invalid: 3 });
+  // Its first answer is true: there is nothing older to repeat.
+  expect(of('repeats an old answer')).toMatchObject({ jobs: 3, valid: 1, invalid: 2 });
+});
+
+test('a stranger verifies a receipt with the file, an endpoint and the contract that he trusts', async () => {
+  const trust = ['--rpc', summary.chain.rpc!, '--rollup', summary.chain.rollup];
+  const bundle = ['--bundle', join(folder, 'lenet5.assay')];
+  const good = await assay('receipt', 'verify', receiptFiles('accepted')[0]!, ...trust, ...bundle);
+  expect(good).toMatchObject({ exitCode: 0, output: { verdict: { verdict: 'valid' }, status: 'final-sampled' } });
+  expect((good.output as { checks: Record<string, { verdict: string }> }).checks).toMatchObject({
+    signature: { verdict: 'valid' },
+    terms: { verdict: 'valid' },
+    path: { verdict: 'valid' },
+    inputs: { verdict: 'valid' },
+    outputs: { verdict: 'valid' },
+  });
+  const bad = await assay('receipt', 'verify', receiptFiles('rejected')[0]!, ...trust);
+  expect(bad).toMatchObject({ exitCode: 1, output: { verdict: { verdict: 'invalid' }, status: 'invalid' } });
+});
+
+test('a forged receipt is invalid, an outage is undetermined', async () => {
+  const original = readFileSync(receiptFiles('accepted')[0]!, 'utf8');
+  const parsed = JSON.parse(original) as { outputs: number[][]; receipt: { outputRoot: string } };
+  const forge = (name: string, change: (file: typeof parsed) => void) => {
+    const copy = structuredClone(parsed);
+    change(copy);
+    writeFileSync(join(root, name), JSON.stringify(copy));
+    return join(root, name);
+  };
+  const trust = [
+    '--rpc',
+    summary.chain.rpc!,
+    '--rollup',
+    summary.chain.rollup,
+    '--bundle',
+    join(folder, 'lenet5.assay'),
+  ];
+  const root_ = forge('root.json', ({ receipt }) => (receipt.outputRoot = `0x${'11'.repeat(32)}`));
+  expect((await assay('receipt', 'verify', root_, ...trust)).exitCode).toBe(1);
+  const output = forge('output.json', ({ outputs }) => (outputs[0]![0]! += 1));
+  expect((await assay('receipt', 'verify', output, ...trust)).exitCode).toBe(1);
+  // Port 9 of the loopback interface: nobody listens there.
+  const outage = await assay('receipt', 'verify', receiptFiles('accepted')[0]!, '--rpc', 'http://127.0.0.1:9');
+  expect(outage).toMatchObject({ exitCode: 3, output: { verdict: { verdict: 'undetermined' } } });
+});
+
+test('a folder that no demo made is not wiped', async () => {
+  writeFileSync(join(root, 'precious.txt'), 'mine');
+  const { exitCode, output } = await assay('demo', '--data', root);
+  expect(exitCode).toBe(2);
+  expect(output).toMatchObject({ error: { code: 'DEMO_FOLDER_FOREIGN' } });
+  expect(readFileSync(join(root, 'precious.txt'), 'utf8')).toBe('mine');
+});

@@ -1,0 +1,268 @@
+/**
+ * A small deployment for tests: a hand-made integer model, executors with real keys and journals on the reference
+ * evaluator, one of which cheats on demand, checkers under the name of other engines, and a rollup on a private anvil.
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { NonceManager, Wallet, type JsonRpcProvider } from 'ethers';
+import {
+  executeJob,
+  FlippedOutput,
+  openSigner,
+  TraceStore,
+  type ExactSession,
+  type ExecutionResult,
+  type Executor,
+  type Identity,
+} from '../../executor/index.js';
+import { referenceEngine } from '../../executor/engines/reference.js';
+import { GraphBuilder, inputRoot, makeBundle, type Bundle } from '../../graph/index.js';
+import { hashOrder, hashReceipt, signOrder, signReceipt } from '../../receipts/index.js';
+import type { Hex, JobOrder, Receipt, ReceiptDomain } from '../../receipts/types.js';
+import { auditorPort, checkerFromEngine, executorPort } from '../../pipeline/adapters/nodes.js';
+import { rollupChain } from '../../pipeline/chain/rollup-chain.js';
+import type { PipelinePorts } from '../../pipeline/pipeline.js';
+import type { OrderRequest } from '../../pipeline/submit.js';
+import { anvilKey } from '../../verifier-contracts/anvil.js';
+import { connectChain } from '../../verifier-contracts/connect-chain.js';
+import { deployRollup } from '../../verifier-contracts/deploy.js';
+import { RollupClient } from '../../verifier-contracts/rollup-client.js';
+
+/** y = W x + b, 4 -> 3, with a requantisation and a maximum: every kind of commitment has something to hold. */
+export function tinyBundle(): Bundle {
+  const builder = new GraphBuilder();
+  const x = builder.addInput('x', [4], { lo: -8, hi: 7 }, 1, 0);
+  const weight = Int8Array.from([1, -2, 3, 4, -5, 6, 7, -8, 9, 1, -1, 2]);
+  const linear = builder.add({
+    kind: 'matmul',
+    name: 'linear',
+    x,
+    outFeatures: 3,
+    inFeatures: 4,
+    weight,
+    bias: Int32Array.of(3, -1, 2),
+  });
+  const table = { kind: 'clamp', qLo: -98, qHi: 97, lo: -128, hi: 127 } as const;
+  const y = builder.add({
+    kind: 'requant',
+    name: 'quantise',
+    x: linear,
+    multipliers: Int32Array.of(2 ** 23),
+    channelAxis: null,
+    table,
+  });
+  const graph = builder.finish('tiny', [y]);
+  const agreement = { samples: 0, labelAgreement: null, maxAbsError: 0, meanAbsError: 0 };
+  return makeBundle({
+    graph,
+    inputs: [{ name: 'x', type: 'float32', shape: [1, 4], batched: true }],
+    outputs: [{ name: 'y', type: 'float32', shape: [1, 3], batched: true }],
+    sourceHash: `0x${'00'.repeat(32)}`,
+    report: {
+      modelName: 'tiny',
+      opset: 17,
+      parameters: 15,
+      macs: 12,
+      nodes: [],
+      tensors: [],
+      calibration: agreement,
+      heldOut: null,
+      tableRows: [],
+      largestAccumulator: { tensor: 'linear', magnitude: 150 },
+      warnings: [],
+    },
+  });
+}
+
+/** An executor without a thread of its own, so that a process of the kill test starts fast. Key and journal are real. */
+export class LocalExecutor implements Executor {
+  readonly address: Hex;
+  readonly traces: TraceStore;
+  private session: Promise<ExactSession> | undefined;
+
+  constructor(
+    private readonly identity: Identity,
+    private readonly domain: ReceiptDomain,
+    folder: string,
+  ) {
+    this.address = identity.address;
+    this.traces = new TraceStore(join(folder, 'traces'));
+  }
+
+  async execute(order: JobOrder, bundle: Bundle, inputs: readonly Int32Array[]): Promise<ExecutionResult> {
+    this.session ??= referenceEngine().loadExact(bundle);
+    const execution = await executeJob(await this.session, bundle, inputs, order.items);
+    await this.traces.put('trace', execution.traceRoot, execution.slots, order.items);
+    return {
+      ...execution,
+      orderHash: hashOrder(order, this.domain),
+      modelDigest: order.modelDigest,
+      items: order.items,
+      engine: 'reference',
+      elapsedMs: 0,
+    };
+  }
+
+  sign(receipt: Receipt): Promise<Hex> {
+    const { journal, signer } = this.identity;
+    return journal.signOnce(receipt.orderHash, hashReceipt(receipt, this.domain), () =>
+      signReceipt(receipt, this.domain, signer),
+    );
+  }
+
+  close(): Promise<void> {
+    return this.identity.journal.close();
+  }
+}
+
+const keyOf = (name: string): Hex => `0x${Buffer.from(name.padEnd(32, '.')).toString('hex')}`;
+export const requester = new Wallet(keyOf('requester'));
+/** Strictly ascending by address, as the policy wants them. */
+export const auditors = ['auditor one', 'auditor two', 'auditor three']
+  .map((name) => new Wallet(keyOf(name)))
+  .sort((a, b) => (a.address.toLowerCase() < b.address.toLowerCase() ? -1 : 1));
+
+export interface DeployOptions {
+  readonly drawRatePpm?: number;
+  readonly auditWindow?: number;
+}
+
+/** @returns the address of a fresh rollup. Paid for by anvil's account 9, so that account 0 posts from nonce 0. */
+export async function deployTestRollup(url: string, options: DeployOptions = {}): Promise<Hex> {
+  const provider = await connectChain(url);
+  try {
+    const policy = {
+      beaconDelay: 1,
+      auditWindow: options.auditWindow ?? 8_000,
+      drawRatePpm: options.drawRatePpm ?? 1_000_000,
+      quorum: 2,
+      auditors: auditors.map(({ address }) => address.toLowerCase() as Hex),
+    };
+    return (await deployRollup(new NonceManager(new Wallet(anvilKey(9), provider)), policy)).address;
+  } finally {
+    provider.destroy();
+  }
+}
+
+export interface TestDeployment {
+  readonly ports: PipelinePorts;
+  readonly client: RollupClient;
+  readonly provider: JsonRpcProvider;
+  readonly honest: LocalExecutor;
+  readonly cheat: LocalExecutor;
+  close(): Promise<void>;
+}
+
+export interface TestDeploymentOptions {
+  readonly directory: string;
+  readonly url: string;
+  readonly rollup: Hex;
+  readonly bundle: Bundle;
+  /** Anvil account that posts. */
+  readonly posterAccount?: number;
+  /** Which executors are connected; the cheat answers with a changed output on inputs whose first element is 7. */
+  readonly executors?: readonly ('honest' | 'cheat')[];
+}
+
+export async function connectDeployment(options: TestDeploymentOptions): Promise<TestDeployment> {
+  const { directory, bundle } = options;
+  const provider = await connectChain(options.url);
+  const client = await RollupClient.connect({ provider, address: options.rollup });
+  const executorOf = async (name: string) => {
+    const folder = join(directory, name);
+    mkdirSync(folder, { recursive: true });
+    return new LocalExecutor(
+      await openSigner(folder, new Wallet(keyOf(name)), { firstUse: true }),
+      client.domain,
+      folder,
+    );
+  };
+  const honest = await executorOf('executor honest');
+  const cheat = await executorOf('executor cheat');
+  const wanted = options.executors ?? ['honest', 'cheat'];
+  const cheating = new CheatOnSeven(cheat, client.domain);
+  const ports: PipelinePorts = {
+    // The cheat first: it gets the first job, and is caught while others are still to come.
+    executors: [
+      ...(wanted.includes('cheat')
+        ? [executorPort(cheating, { engineName: 'reference', operator: 'operator cheat' })]
+        : []),
+      ...(wanted.includes('honest')
+        ? [executorPort(honest, { engineName: 'reference', operator: 'operator honest' })]
+        : []),
+    ],
+    // Other engines by name: which engines a machine has is not what these tests are about.
+    checkers: (['onnxruntime-cpu', 'tfjs-wasm', 'onnxruntime-webgpu'] as const).map((name) =>
+      checkerFromEngine(
+        { ...referenceEngine(), name },
+        { address: new Wallet(keyOf(`checker ${name}`)).address.toLowerCase() as Hex, operator: `operator ${name}` },
+      ),
+    ),
+    auditors: auditors.map((signer) => auditorPort(signer, signer.address.toLowerCase() as Hex, client.domain)),
+    chain: rollupChain(client),
+    poster: new Wallet(anvilKey(options.posterAccount ?? 0)),
+    bundles: { get: async () => bundle },
+  };
+  return {
+    ports,
+    client,
+    provider,
+    honest,
+    cheat,
+    close: async () => {
+      await Promise.all([honest.close(), cheat.close()]);
+      provider.destroy();
+    },
+  };
+}
+
+export const CHEAT_ON = 7;
+
+/** Honest but on inputs that begin with 7: there, another output, in range, with a trace that agrees with it. */
+class CheatOnSeven implements Executor {
+  constructor(
+    private readonly honest: LocalExecutor,
+    domain: ReceiptDomain,
+  ) {
+    this.flipped = new FlippedOutput(honest, domain);
+  }
+  private readonly flipped: FlippedOutput;
+
+  get address(): Hex {
+    return this.honest.address;
+  }
+  get traces(): TraceStore {
+    return this.honest.traces;
+  }
+  execute(order: JobOrder, bundle: Bundle, inputs: readonly Int32Array[]): Promise<ExecutionResult> {
+    return (inputs[0]![0] === CHEAT_ON ? this.flipped : this.honest).execute(order, bundle, inputs);
+  }
+  sign(receipt: Receipt): Promise<Hex> {
+    return this.honest.sign(receipt);
+  }
+  close(): Promise<void> {
+    return this.honest.close();
+  }
+}
+
+/** A signed order for one item, the same for the same arguments, so that a restarted process can ask for it again. */
+export async function orderFor(
+  client: Pick<RollupClient, 'domain' | 'policyHash'>,
+  bundle: Bundle,
+  first: number,
+  nonce: number,
+): Promise<OrderRequest> {
+  const inputs = [Int32Array.of(first, (nonce % 15) - 7, ((nonce * 7) % 15) - 7, ((nonce * 3) % 15) - 7)];
+  const order: JobOrder = {
+    requester: requester.address.toLowerCase() as Hex,
+    modelDigest: bundle.digest as Hex,
+    inputRoot: inputRoot(bundle.graph, inputs, 1) as Hex,
+    items: 1,
+    lane: 'sampled',
+    policyHash: client.policyHash,
+    price: 1_000n,
+    deliverBy: 4_000_000_000,
+    nonce: BigInt(nonce),
+  };
+  return { order, inputs, signature: await signOrder(order, client.domain, requester) };
+}

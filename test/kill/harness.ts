@@ -1,0 +1,194 @@
+/** Starts, kills and starts again the process of child.ts, and looks afterwards whether anything was lost or done twice. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Wallet, type JsonRpcProvider } from 'ethers';
+import { expect } from 'vitest';
+import type { Database } from '../../pipeline/database/database.js';
+import { openPglite } from '../../pipeline/database/open-pglite.js';
+import { openPostgres } from '../../pipeline/database/open-postgres.js';
+import { openStepQueue } from '../../pipeline/queue/step-queue.js';
+import { ACTIVE_STEPS } from '../../pipeline/work/steps.js';
+import type { Hex } from '../../receipts/types.js';
+import { anvilKey } from '../../verifier-contracts/anvil.js';
+import { rollupInterface, type RollupClient } from '../../verifier-contracts/rollup-client.js';
+import type { ChildTask } from './child.js';
+
+const CHILD = fileURLToPath(new URL('./child.ts', import.meta.url));
+
+export interface ChildEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly errors: string;
+}
+
+export interface RunningChild {
+  readonly process: ChildProcess;
+  readonly ended: Promise<ChildEnd>;
+}
+
+export function startChild(task: ChildTask, killAt?: string): RunningChild {
+  const environment = {
+    ...process.env,
+    ASSAY_CHILD_TASK: JSON.stringify(task),
+    ...(killAt === undefined ? {} : { ASSAY_KILL_AT: killAt }),
+  };
+  const child = spawn(process.execPath, ['--import', 'tsx', CHILD], {
+    env: environment,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+  const ended = new Promise<ChildEnd>((resolve) =>
+    child.once('close', (code, signal) => resolve({ code, signal, errors })),
+  );
+  return { process: child, ended };
+}
+
+/** Runs the task to its end. */
+export async function finish(task: ChildTask): Promise<void> {
+  const end = await startChild(task).ended;
+  expect(end, end.errors).toMatchObject({ code: 0, signal: null });
+}
+
+/** A copy of a data directory whose database is made and migrated: making one takes a second, copying it a tenth. */
+export function freshDirectory(template: string, directory: string): void {
+  cpSync(template, directory, { recursive: true });
+}
+
+/** Makes such a directory. */
+export async function makeTemplate(directory: string): Promise<void> {
+  const database = await openPglite(directory);
+  await (await openStepQueue({ kind: 'postgres', pool: database.pool }, ACTIVE_STEPS)).close();
+  await database.close();
+}
+
+/** Numbers from 0 to 1 by Park and Miller's minimal standard generator, from ASSAY_SEED or the clock; the seed is printed. */
+export function randomFrom(name: string): () => number {
+  const seed = Number(process.env['ASSAY_SEED'] ?? (Date.now() % 1_000_000) + 1);
+  console.log(`${name}: ASSAY_SEED=${seed}`);
+  let state = seed;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}
+
+export interface Chain {
+  readonly client: RollupClient;
+  readonly provider: JsonRpcProvider;
+}
+
+export interface Before {
+  readonly block: number;
+  readonly poster: Hex;
+  readonly posterNonce: number;
+}
+
+export async function beforeRun({ provider }: Chain, posterAccount: number): Promise<Before> {
+  const poster = new Wallet(anvilKey(posterAccount)).address.toLowerCase() as Hex;
+  return { block: await provider.getBlockNumber(), poster, posterNonce: await provider.getTransactionCount(poster) };
+}
+
+/** Everything that must hold once a task has run to its end, however often it was killed on the way. */
+export async function expectWhole(task: ChildTask, chain: Chain, before: Before): Promise<void> {
+  const database =
+    task.databaseUrl === undefined ? await openPglite(task.directory) : await openPostgres(task.databaseUrl);
+  try {
+    const orders = await expectOrders(database, task);
+    const journal = readJournals(task.directory);
+    // One receipt per order, over the journals of all executors.
+    expect(journal.map(({ orderHash }) => orderHash).sort()).toEqual(orders.map(({ order_hash }) => order_hash).sort());
+    await expectChain(database, chain, before, orders);
+  } finally {
+    await database.close();
+  }
+}
+
+interface OrderRow {
+  readonly order_hash: Hex;
+  readonly executor: Hex;
+  readonly outcome: string;
+  readonly batch_hash: Hex;
+  readonly chain_status: string;
+}
+
+async function expectOrders(database: Database, task: ChildTask): Promise<OrderRow[]> {
+  const orders = await database.query<OrderRow>(
+    'SELECT o.order_hash, r.executor, o.outcome, r.batch_hash, r.chain_status FROM assay.orders o LEFT JOIN assay.receipts r USING (order_hash)',
+  );
+  expect(orders).toHaveLength(task.nonces.length);
+  expect(await database.query(`SELECT subject, step, last_error FROM assay.work WHERE step <> 'done'`)).toEqual([]);
+  expect(await database.query('SELECT subject FROM assay.attempts WHERE ended_at IS NULL')).toEqual([]);
+  const [cheat] = await database.query<{ address: Hex; suspended_at: string | null }>(
+    `SELECT address, suspended_at FROM assay.nodes WHERE operator = 'operator cheat'`,
+  );
+  // Each order has ended, once: what the cheat did is caught, all else is accepted.
+  for (const order of orders) {
+    const caught = order.executor === cheat!.address;
+    expect(order).toMatchObject(
+      caught
+        ? { outcome: 'rejected', chain_status: 'invalid' }
+        : { outcome: 'accepted', chain_status: 'final-sampled' },
+    );
+  }
+  expect(orders.some(({ executor }) => executor === cheat!.address)).toBe(true);
+  expect(cheat!.suspended_at).not.toBeNull();
+  return orders;
+}
+
+function readJournals(directory: string): { orderHash: Hex }[] {
+  return ['executor honest', 'executor cheat'].flatMap((name) =>
+    readdirSync(join(directory, name))
+      .filter((file) => /^signed-0x[0-9a-f]+\.jsonl$/.test(file))
+      .flatMap((file) =>
+        readFileSync(join(directory, name, file), 'utf8')
+          .trimEnd()
+          .split('\n')
+          .slice(1),
+      )
+      .map((line) => JSON.parse(line) as { orderHash: Hex }),
+  );
+}
+
+async function expectChain(
+  database: Database,
+  { client, provider }: Chain,
+  before: Before,
+  orders: readonly OrderRow[],
+): Promise<void> {
+  const logs = (event: string, topics: readonly (string | readonly string[] | null)[]) =>
+    provider.getLogs({
+      address: client.address,
+      fromBlock: before.block + 1,
+      topics: rollupInterface.encodeFilterTopics(event, topics),
+    });
+  const committed = (await logs('BatchCommitted', [null, before.poster])).map(({ topics }) => topics[1]!);
+  const batches = await database.query<{ batch_hash: Hex; commit_tx: Hex }>(
+    'SELECT batch_hash, commit_tx FROM assay.batches',
+  );
+  expect(committed.sort()).toEqual(batches.map(({ batch_hash }) => batch_hash).sort());
+  // Each receipt is in the calldata of exactly one commit.
+  const posted = (await Promise.all(batches.map(({ batch_hash }) => client.readBatch(batch_hash)))).flatMap(
+    ({ receipts }) => receipts.map(({ receipt }) => receipt.orderHash),
+  );
+  expect(posted.sort()).toEqual(orders.map(({ order_hash }) => order_hash).sort());
+  for (const { order_hash, executor, batch_hash } of orders)
+    expect(await client.boundIn(order_hash, executor)).toBe(batch_hash);
+  // One verdict per batch.
+  expect((await logs('AuditReported', [committed])).map(({ topics }) => topics[1]!).sort()).toEqual(committed);
+
+  // No nonce used by two intents, none left out, and every one that was used is an intent of ours.
+  const intents = await database.query<{ nonce: string; mined_tx: Hex | null; key: string }>(
+    'SELECT nonce, mined_tx, key FROM assay.intents ORDER BY nonce',
+  );
+  const used = (await provider.getTransactionCount(before.poster)) - before.posterNonce;
+  expect(intents.map(({ nonce }) => Number(nonce))).toEqual(
+    Array.from({ length: used }, (_, i) => before.posterNonce + i),
+  );
+  for (const { nonce, mined_tx } of intents) {
+    const transaction = await provider.getTransaction(mined_tx!);
+    expect(transaction).toMatchObject({ nonce: Number(nonce) });
+  }
+}
