@@ -108,16 +108,21 @@ export class SmallerModel extends Adversary {
   }
 }
 
-/** Answers every later job with the result of the first one. */
+/** Answers every later job on a model with the result of the first one, which is true. */
 export class StaleAnswer extends Adversary {
-  #first: ExecutionResult | null = null;
+  /** Kept as promises: a job that comes while the first still runs gets its answer too. */
+  readonly #first = new Map<string, Promise<ExecutionResult>>();
 
   async execute(order: JobOrder, bundle: Bundle, inputs: readonly Int32Array[]): Promise<ExecutionResult> {
-    const first = this.#first;
-    if (first === null || first.modelDigest !== bundle.digest || first.items !== order.items) {
-      this.#first = await this.honest.execute(order, bundle, inputs);
-      return this.#first;
+    const key = `${bundle.digest} ${order.items}`;
+    const earlier = this.#first.get(key);
+    if (earlier === undefined) {
+      const running = this.honest.execute(order, bundle, inputs);
+      this.#first.set(key, running);
+      running.catch(() => this.#first.delete(key));
+      return running;
     }
+    const first = await earlier;
     return this.claim(order, bundle, withPorts(bundle, first.slots, inputs, first.outputs), first);
   }
 }
