@@ -20,7 +20,7 @@ const require = createRequire(import.meta.url);
 
 /** In a child process: a libtensorflow that does not fit the machine's CUDA libraries may end the process. */
 export async function probeTfjsNodeGpu(): Promise<Probe> {
-  const mend = `Run npm install --no-save ${TFJS_GPU_PACKAGE}@4.22.0 where its download of libtensorflow is reachable.`;
+  const mend = `Run npm install --no-save --ignore-scripts=false ${TFJS_GPU_PACKAGE}@4.22.0 where its download of libtensorflow is reachable.`;
   if (!isInstalled(TFJS_GPU_PACKAGE)) return { usable: false, reason: `${TFJS_GPU_PACKAGE} is not installed`, mend };
   const script = 'const tf = require(process.argv[1]); process.exit(tf.scalar(2).square().dataSync()[0] === 4 ? 0 : 1)';
   const child = spawn(process.execPath, ['-e', script, require.resolve(TFJS_GPU_PACKAGE)], { stdio: 'ignore' });

@@ -4,7 +4,10 @@ export interface NodeReport {
   /** ONNX node name and operator type. */
   readonly node: string;
   readonly op: string;
-  /** What it became: 'linear + requant', 'folded', 'wiring', ... */
+  /**
+   * What it became: 'matmul', 'wiring', 'clamp of a requantisation', ... Its consumers decide whether a requantisation
+   * follows; the list of tensors names each one that does.
+   */
   readonly loweredTo: string;
 }
 

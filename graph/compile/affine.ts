@@ -46,7 +46,7 @@ export function affine(
   if (factor !== null && factor > 0)
     return { value: shifted(lowering, scaledValue(value, factor, name), constants.bias!, name), how: 'combine' };
   if (factor === -1) return { value: negated(lowering, value, constants.bias, name), how: 'combine' };
-  return { value: scaledPerElement(lowering, value, constants, name), how: 'scale + requant' };
+  return { value: scaledPerElement(lowering, value, constants, name), how: 'scale' };
 }
 
 /** True where the value is a linear layer's accumulator or has a function that a requantisation will absorb anyway. */

@@ -148,7 +148,7 @@ function lowerConv(node: OnnxNode, lowering: Lowering): string {
   const bias = b === undefined || b === '' ? null : lowering.constant(b).data;
   const value = convPlan(lowering, node, lowering.real(x), weightsOf(lowering, w, 0), kernelShape, bias);
   lowering.values.set(node.outputs[0]!, value);
-  return 'conv + requant';
+  return 'conv';
 }
 
 /** a [..., M, K] times b [..., K, N], both depending on the input. */
@@ -236,7 +236,7 @@ function lowerMatMul(node: OnnxNode, lowering: Lowering): string {
   if (!lowering.isConstant(a) && !lowering.isConstant(b)) {
     const shape = shapeOf(lowering.model, name);
     lowering.values.set(name, multiplyMatrices(lowering, lowering.real(a), lowering.real(b), name, shape));
-    return 'matmul of two activations + requant';
+    return 'matmul of two activations';
   }
   const first = lowering.isConstant(a);
   const matrix = first ? a : b;
@@ -244,7 +244,7 @@ function lowerMatMul(node: OnnxNode, lowering: Lowering): string {
   const weights = weightsOf(lowering, matrix, first ? shape.length - 2 : shape.length - 1);
   const x = lowering.real(first ? b : a);
   lowering.values.set(name, multiplyByMatrix(lowering, node, x, weights, shape, first));
-  return 'matmul + requant';
+  return 'matmul';
 }
 
 function checkGemm(node: OnnxNode, model: PreparedModel): Problem {
@@ -288,12 +288,12 @@ function lowerGemm(node: OnnxNode, lowering: Lowering): string {
   }
   if (cName === undefined || cName === '' || beta === 0) {
     lowering.values.set(name, product);
-    return 'matmul + requant';
+    return 'matmul';
   }
   if (lowering.isConstant(cName)) {
     const at = alignedConstant(product, scaled(lowering.constant(cName), beta), shape);
     lowering.values.set(name, settled(withBias(lowering, at.value, at.constant, name), lowering.hasBatch));
-    return 'matmul + requant';
+    return 'matmul';
   }
   const c = affine(
     lowering,

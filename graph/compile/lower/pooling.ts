@@ -55,7 +55,7 @@ function lowerAveragePool(node: OnnxNode, lowering: Lowering): string {
   const within = Math.max(-narrow.range.lo, narrow.range.hi) <= 2047;
   const base = within ? sum : averaged(lowering, sum, operand, taps, `${name}:narrow`);
   const gain = { shape: [1, ...sides], data: cells.map((count) => 1 / count) };
-  return finish(affine(lowering, base, { gain, bias: null }, name).value, 'sumPool + scale + requant');
+  return finish(affine(lowering, base, { gain, bias: null }, name).value, 'sumPool + scale');
 }
 
 /** The sum stored over taps * the operand's range in steps of a quarter of the operand's. */

@@ -159,7 +159,7 @@ const QLINEAR_CONV = {
       name,
       quantise(lowering, accumulator, scalar(lowering, ys, 1), scalar(lowering, yz, 0), type, name),
     );
-    return 'conv + requant';
+    return 'conv';
   },
 };
 
@@ -223,7 +223,7 @@ const QLINEAR_MATMUL = {
       name,
       quantise(lowering, product, scalar(lowering, ys, 1), scalar(lowering, yz, 0), type, name),
     );
-    return 'matmul + requant';
+    return 'matmul';
   },
 };
 
