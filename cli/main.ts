@@ -16,7 +16,8 @@ Start here:
   assay demo                                          the whole way of a job, on this machine alone
   assay compile model.onnx --calibration data.npz     ONNX file -> bundle, with a report of what it costs
   assay run model.assay --input input.npy             run it; prints output and commitments
-  assay receipt verify receipt.json --rpc URL         check a receipt against the chain
+  assay receipt verify receipt.json --rpc URL --rollup ADDRESS
+                                                      check a receipt against the chain
 
 Exit codes: 0 valid or done, 1 invalid, 2 wrong input, 3 undetermined, 4 something outside failed, 70 a defect of ours.
 Every command takes --json. Errors have stable codes: docs/errors.md.`;

@@ -1,7 +1,7 @@
 /** Turns what a user names on the command line (a shipped data set or a file) into samples for a model. */
 import { extname } from 'node:path';
 import { AssayError } from '../common/errors.js';
-import { sizeOf, stridesOf, type KnownValue, type Samples, type Tensor } from '../graph/index.js';
+import { sizeOf, type ElementType, type KnownValue, type Samples, type Tensor } from '../graph/index.js';
 import { readInputFile } from './files.js';
 import { readNpy, readNpz } from './numpy.js';
 
@@ -36,11 +36,8 @@ function splitSamples(file: string, arrays: ReadonlyMap<string, Tensor>, inputs:
     if (array === undefined)
       throw samplesError(file, `has no array for input "${input.name}"; it holds ${[...arrays.keys()].join(', ')}`);
     const itemSize = sizeOf(input.shape);
-    const total = sizeOf(array.shape);
-    const count = total / itemSize;
-    const trailing = stridesOf(array.shape)[0] ?? 1;
-    const fits = Number.isInteger(count) && (total === itemSize || array.shape[0] === count || trailing === itemSize);
-    if (!fits) {
+    const count = sampleCount(array.shape, input.shape);
+    if (count === null) {
       throw samplesError(
         file,
         `input "${input.name}" has shape [${array.shape.join(', ')}]; expected samples of [${input.shape.join(', ')}] along axis 0`,
@@ -62,10 +59,24 @@ function splitSamples(file: string, arrays: ReadonlyMap<string, Tensor>, inputs:
       new Map(
         parts.map(({ input, array, itemSize }) => {
           const data = array.data.slice(i * itemSize, (i + 1) * itemSize);
-          return [input.name, castTo(input, { type: array.type, shape: input.shape, data } as Tensor)];
+          return [input.name, castTo(file, input, { type: array.type, shape: input.shape, data } as Tensor)];
         }),
       ),
   );
+}
+
+/**
+ * How many samples of an item shape an array holds: one of exactly that shape, or many along axis 0, each of the item's
+ * shape (sides of 1 may be left out) or flat. Null for any other shape: an array of channels-last images is not
+ * reinterpreted as channels-first ones.
+ */
+function sampleCount(shape: readonly number[], item: readonly number[]): number | null {
+  const wide = (sides: readonly number[]) => sides.filter((side) => side !== 1).join(',');
+  if (shape.join(',') === item.join(',')) return 1;
+  const [count, ...rest] = shape;
+  if (count === undefined) return null;
+  const flat = rest.length === 1 && rest[0] === sizeOf(item);
+  return flat || wide(rest) === wide(item) ? count : null;
 }
 
 function jsonSamples(file: string, bytes: Uint8Array, inputs: readonly KnownValue[]): Samples {
@@ -92,44 +103,79 @@ function jsonSamples(file: string, bytes: Uint8Array, inputs: readonly KnownValu
             `${where} has ${data.length} elements; shape [${input.shape.join(', ')}] needs ${sizeOf(input.shape)}`,
           );
         }
-        return [input.name, castTo(input, { type: 'float64', shape: input.shape, data })];
+        return [input.name, castTo(file, input, { type: 'float64', shape: input.shape, data })];
       }),
     );
   });
 }
 
-function flatten(file: string, where: string, value: unknown): number[] {
+/** Deeper nesting than any tensor has. */
+const MAX_DEPTH = 32;
+
+function flatten(file: string, where: string, value: unknown, depth = 0): number[] {
   if (typeof value === 'number') return [value];
-  if (Array.isArray(value)) return value.flatMap((part) => flatten(file, where, part));
+  if (depth > MAX_DEPTH) throw samplesError(file, `${where}: lists are nested deeper than ${MAX_DEPTH}`);
+  if (Array.isArray(value)) return value.flatMap((part) => flatten(file, where, part, depth + 1));
   throw samplesError(
     file,
-    `${where}: expected numbers, found ${value === undefined ? 'nothing' : JSON.stringify(value)}`,
+    `${where}: expected numbers, found ${value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 80)}`,
   );
 }
 
-/** The tensor in the model's input type. */
-function castTo(input: KnownValue, tensor: Tensor): Tensor {
+/** Smallest and largest value of each integer type that an input may have. */
+const INTEGERS: Partial<Record<ElementType, readonly [number, number]>> = {
+  int8: [-128, 127],
+  uint8: [0, 255],
+  int16: [-(2 ** 15), 2 ** 15 - 1],
+  uint16: [0, 2 ** 16 - 1],
+  int32: [-(2 ** 31), 2 ** 31 - 1],
+  uint32: [0, 2 ** 32 - 1],
+  // Beyond 2^53 a number does not say which integer is meant.
+  int64: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+  uint64: [0, Number.MAX_SAFE_INTEGER],
+  bool: [0, 1],
+};
+
+/** The tensor in the model's input type; a value that this type cannot hold is refused, never changed. */
+function castTo(file: string, input: KnownValue, tensor: Tensor): Tensor {
   if (tensor.type === input.type) return tensor;
   const numbers = Array.from(tensor.data as ArrayLike<number | bigint>, Number);
-  switch (input.type) {
-    case 'float32':
-      return { type: 'float32', shape: tensor.shape, data: Float32Array.from(numbers) };
-    case 'float64':
-      return { type: 'float64', shape: tensor.shape, data: Float64Array.from(numbers) };
-    case 'int8':
-      return { type: 'int8', shape: tensor.shape, data: Int8Array.from(numbers) };
-    case 'uint8':
-      return { type: 'uint8', shape: tensor.shape, data: Uint8Array.from(numbers) };
-    case 'int32':
-      return { type: 'int32', shape: tensor.shape, data: Int32Array.from(numbers) };
-    case 'int64':
-      return { type: 'int64', shape: tensor.shape, data: BigInt64Array.from(numbers, (n) => BigInt(Math.trunc(n))) };
-    default:
-      throw new AssayError(
-        'SAMPLES_INVALID',
-        `input "${input.name}" of type ${input.type} cannot be read from ${tensor.type}`,
-        { meta: { input: input.name } },
+  const limits = INTEGERS[input.type];
+  if (limits !== undefined) {
+    const wrong = numbers.findIndex((n) => !Number.isInteger(n) || n < limits[0] || n > limits[1]);
+    if (wrong >= 0) {
+      throw samplesError(
+        file,
+        `input "${input.name}": element ${wrong} is ${numbers[wrong]}, which ${input.type} cannot hold`,
       );
+    }
+  }
+  const { type } = input;
+  const { shape } = tensor;
+  switch (type) {
+    case 'float32':
+      return { type, shape, data: Float32Array.from(numbers) };
+    case 'float64':
+      return { type, shape, data: Float64Array.from(numbers) };
+    case 'int8':
+      return { type, shape, data: Int8Array.from(numbers) };
+    case 'uint8':
+    case 'bool':
+      return { type, shape, data: Uint8Array.from(numbers) };
+    case 'int16':
+      return { type, shape, data: Int16Array.from(numbers) };
+    case 'uint16':
+      return { type, shape, data: Uint16Array.from(numbers) };
+    case 'int32':
+      return { type, shape, data: Int32Array.from(numbers) };
+    case 'uint32':
+      return { type, shape, data: Uint32Array.from(numbers) };
+    case 'int64':
+      return { type, shape, data: BigInt64Array.from(numbers, BigInt) };
+    case 'uint64':
+      return { type, shape, data: BigUint64Array.from(numbers, BigInt) };
+    default:
+      throw samplesError(file, `input "${input.name}": elements of type ${type} cannot be given in a file`);
   }
 }
 

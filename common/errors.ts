@@ -217,6 +217,11 @@ export const ERROR_CODES = {
     what: 'A named file does not exist or cannot be read.',
     mend: 'Check the path and its permissions.',
   },
+  FILE_NOT_WRITABLE: {
+    kind: 'usage',
+    what: 'A file to write to cannot be written.',
+    mend: 'Name a path in an existing folder that you may write to.',
+  },
   GRAPH_INVALID: {
     kind: 'usage',
     what: 'An integer graph breaks a rule of its definition.',

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { Command, Option } from 'commander';
 import {
@@ -10,7 +9,7 @@ import {
   type Samples,
 } from '../../graph/index.js';
 import { calibrationSamples, heldOutSamples, shippedModels } from '../../models/index.js';
-import { readInputFile } from '../files.js';
+import { checkWritable, readInputFile, writeOutputFile } from '../files.js';
 import { reportText } from '../report-text.js';
 import { readSamples } from '../samples.js';
 import { collectDim, terminalOf, wholeNumber } from './common-options.js';
@@ -49,6 +48,8 @@ export function compileCommand(): Command {
     .option('--float32-accumulators', 'refuse accumulators of 2^24 and more instead of splitting their sums')
     .action((file: string, flags: CompileFlags, command: Command) => {
       const terminal = terminalOf(command);
+      const out = flags.out ?? basename(file).replace(/\.onnx$/i, '') + '.assay';
+      checkWritable(out);
       const model = readOnnx(readInputFile(file), file);
       const dims = flags.dim ?? {};
       const [calibration, heldOut] = chooseSamples(file, model, dims, flags);
@@ -62,9 +63,8 @@ export function compileCommand(): Command {
         onProgress: ({ done }) => progress.update(done),
       });
       progress.done();
-      const out = flags.out ?? basename(file).replace(/\.onnx$/i, '') + '.assay';
       const bytes = encodeBundle(bundle);
-      writeFileSync(out, bytes);
+      writeOutputFile(out, bytes);
       terminal.result(
         { bundle: out, digest: bundle.digest, sizeBytes: bytes.length, report: bundle.report },
         `${reportText(bundle)}\n\nwrote ${out} (${bytes.length} bytes)\nmodel digest ${bundle.digest}`,

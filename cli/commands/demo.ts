@@ -33,27 +33,38 @@ function summaryText({ model, chain, players, success, receipts, seconds }: Demo
   const rows = players.map((p) => [
     p.executor,
     `${p.jobs}`,
+    `${p.lies}`,
+    `${p.audited}`,
     `${p.valid}`,
     `${p.invalid}`,
     `${p.undetermined}`,
     `${((100 * p.right) / Math.max(p.jobs, 1)).toFixed(1)} %`,
   ]);
-  const total = players.reduce((sum, p) => sum + p.jobs, 0);
+  const total = players.reduce((sum, { jobs }) => sum + jobs, 0);
+  const folder = receipts.replace(/receipts$/, '');
+  const chainText =
+    chain.rpc === null
+      ? 'the chain ended with the demo (--keep-chain leaves it running)'
+      : `the chain goes on at ${chain.rpc}`;
+  const verify =
+    chain.rpc === null
+      ? 'npx assay demo --keep-chain    (then it says how to verify a receipt)'
+      : `npx assay receipt verify ${receipts}/000-rejected.json --rpc ${chain.rpc} --rollup ${chain.rollup} --bundle ${folder}${model.name}.assay`;
   return `
-${table(['executor', 'jobs', 'valid', 'invalid', 'undetermined', 'digits right'], rows)}
+${table(['executor', 'jobs', 'lies', 'audited', 'valid', 'invalid', 'undetermined', 'digits right'], rows)}
 
-${success ? 'Every honest receipt is final and valid; every cheat was caught.' : 'NOT as it should be: an honest receipt is not valid, or a cheat got through.'}
+${success ? 'Every true receipt is final and valid; every lie is invalid on chain.' : 'NOT as it should be: a true receipt is not valid, or a lie was not drawn.'}
 ${total} receipts in ${chain.batches} batch${chain.batches === 1 ? '' : 'es'}, ${chain.gasUsed} gas for commit, draw and verdict (${Math.round(Number(chain.gasUsed) / Math.max(total, 1))} a receipt), ${seconds.toFixed(1)} s in all
 model ${model.name}, digest ${model.digest}
 
-Receipts are in ${receipts}; ${chain.rpc === null ? 'the chain ended with the demo (--keep-chain leaves it running)' : `the chain goes on at ${chain.rpc}`}.
+Receipts are in ${receipts}; ${chainText}.
 
 Not shown here: anvil's well-known keys and one machine; a draw seeded by a block hash, which a block producer can bias;
-auditors named at deployment; no stake, so a cheat loses no money yet.
+auditors named at deployment, who sign what the service's own audit found; no stake, so a cheat loses no money yet.
 
 Next:
-  ${chain.rpc === null ? `npx assay demo --keep-chain, then npx assay receipt verify ${receipts}/000-rejected.json --rpc URL` : `npx assay receipt verify ${receipts}/000-rejected.json --rpc ${chain.rpc}`}
-  npx assay inspect ${receipts.replace(/receipts$/, '')}${model.name}.assay
+  ${verify}
+  npx assay inspect ${folder}${model.name}.assay
   npx assay compile your-model.onnx --calibration samples.npz
   npx assay doctor`;
 }

@@ -17,7 +17,7 @@ import { terminalOf } from './common-options.js';
 
 interface VerifyFlags {
   rpc: string;
-  rollup?: Hex;
+  rollup: Hex;
   bundle?: string;
   settlement: Settlement;
 }
@@ -57,11 +57,7 @@ function verifyCommand(): Command {
     )
     .argument('<file>', 'a receipt file (.json)')
     .requiredOption('--rpc <url>', 'JSON-RPC endpoint of the chain')
-    .option(
-      '--rollup <address>',
-      'the rollup contract that you trust (default: the one the file names, which is then said)',
-      address,
-    )
+    .requiredOption('--rollup <address>', 'the rollup contract that you trust; never taken from the file', address)
     .option('--bundle <file>', 'the model: recompute the roots of the tensors in the file, and the model digest')
     .addOption(
       new Option('--settlement <depth>', 'how deep in the chain the answer must lie')
@@ -72,9 +68,7 @@ function verifyCommand(): Command {
       const terminal = terminalOf(command);
       const receiptFile = readReceipt(file);
       const bundle = flags.bundle === undefined ? undefined : decodeBundle(readInputFile(flags.bundle), flags.bundle);
-      const rollup = flags.rollup ?? receiptFile.domain.verifyingContract;
-      if (flags.rollup === undefined)
-        terminal.note(`trusting the rollup that the file names: ${rollup} (--rollup to say which you trust)`);
+      const { rollup } = flags;
       let provider: JsonRpcProvider;
       try {
         provider = await connectChain(flags.rpc);

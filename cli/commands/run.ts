@@ -1,5 +1,3 @@
-import { createWriteStream } from 'node:fs';
-import { once } from 'node:events';
 import { Command, Option } from 'commander';
 import { AssayError } from '../../common/errors.js';
 import { chooseEngine, ENGINE_NAMES, executeJob, type EngineName } from '../../executor/index.js';
@@ -9,11 +7,12 @@ import {
   encodeInputs,
   slotsOf,
   type Bundle,
-  type KnownValue,
+  type Samples,
   type Tensor,
 } from '../../graph/index.js';
-import { readInputFile } from '../files.js';
+import { checkWritable, readInputFile, writeOutputFile } from '../files.js';
 import { readSamples } from '../samples.js';
+import type { Terminal } from '../terminal.js';
 import { terminalOf, wholeNumber } from './common-options.js';
 
 interface RunFlags {
@@ -35,41 +34,20 @@ export function runCommand(): Command {
     .option('--trace <file>', 'write every materialised tensor, one JSON line each')
     .action(async (file: string, flags: RunFlags, command: Command) => {
       const terminal = terminalOf(command);
+      if (flags.trace !== undefined) checkWritable(flags.trace);
       const bundle = decodeBundle(readInputFile(file), file);
-      const samples = readSamples(flags.input, bundle.inputs.map(portValue));
+      const samples = readSamples(flags.input, bundle.inputs);
       if (samples.length === 0) throw new AssayError('SAMPLES_INVALID', `${flags.input}: holds no sample`);
-      const { engine, report, missing } = await chooseEngine(flags.engine ?? null, {
-        ...(flags.threads === undefined ? {} : { threads: flags.threads }),
-      });
-      for (const { name, reason } of missing) terminal.note(`  not ${name}: ${reason}`);
-      if (report.deviceClass === 'float-only') {
-        throw new AssayError(
-          'ENGINE_NOT_EXACT',
-          `engine ${engine.name} failed its self-test, so it cannot run a bundle`,
-        );
-      }
-      const convolution = report.deviceClass === 'exact' ? 'conv' : 'im2col';
-      const session = await engine.loadExact(bundle, { convolution });
-      const progress = terminal.progress(`running on ${engine.name}`, samples.length);
-      const results = [];
-      for (const sample of samples) {
-        const { values, items } = encodeInputs(bundle, sample);
-        const { outputs, slots, ...roots } = await executeJob(session, bundle, values, items);
-        results.push({
-          outputs: plainOutputs(decodeOutputs(bundle, outputs, items)),
-          integers: outputs.map((o) => [...o]),
-          roots,
-          slots,
-        });
-        progress.update(results.length);
-      }
-      progress.done();
-      if (flags.trace !== undefined)
-        await writeTrace(
+      const { engine, results } = await runSamples(bundle, samples, flags, terminal);
+      if (flags.trace !== undefined) {
+        writeOutputFile(
           flags.trace,
-          bundle,
-          results.map(({ slots }) => slots),
+          traceLines(
+            bundle,
+            results.map(({ slots }) => slots),
+          ),
         );
+      }
       terminal.result(
         {
           modelDigest: bundle.digest,
@@ -89,9 +67,39 @@ export function runCommand(): Command {
     });
 }
 
-/** A port as the value that `readSamples` reads. */
-export function portValue({ name, type, shape }: Bundle['inputs'][number]): KnownValue {
-  return { name, type, shape };
+/** Runs every sample on the chosen engine; the engine is closed before this returns. */
+async function runSamples(bundle: Bundle, samples: Samples, flags: RunFlags, terminal: Terminal) {
+  const { engine, report, missing } = await chooseEngine(flags.engine ?? null, {
+    ...(flags.threads === undefined ? {} : { threads: flags.threads }),
+  });
+  try {
+    for (const { name, reason } of missing) terminal.note(`  not ${name}: ${reason}`);
+    if (report.deviceClass === 'float-only') {
+      throw new AssayError('ENGINE_NOT_EXACT', `engine ${engine.name} failed its self-test, so it cannot run a bundle`);
+    }
+    const session = await engine.loadExact(bundle, { convolution: report.deviceClass === 'exact' ? 'conv' : 'im2col' });
+    try {
+      const progress = terminal.progress(`running on ${engine.name}`, samples.length);
+      const results = [];
+      for (const sample of samples) {
+        const { values, items } = encodeInputs(bundle, sample);
+        const { outputs, slots, ...roots } = await executeJob(session, bundle, values, items);
+        results.push({
+          outputs: plainOutputs(decodeOutputs(bundle, outputs, items)),
+          integers: outputs.map((o) => [...o]),
+          roots,
+          slots,
+        });
+        progress.update(results.length);
+      }
+      progress.done();
+      return { engine, results };
+    } finally {
+      await session.close();
+    }
+  } finally {
+    await engine.close();
+  }
 }
 
 function plainOutputs(
@@ -104,15 +112,14 @@ function plainOutputs(
   }));
 }
 
-async function writeTrace(file: string, bundle: Bundle, samples: readonly (readonly Int32Array[])[]): Promise<void> {
-  const out = createWriteStream(file);
+function traceLines(bundle: Bundle, samples: readonly (readonly Int32Array[])[]): string {
   const slots = slotsOf(bundle.graph);
-  samples.forEach((values, sample) =>
-    values.forEach((slot, i) => {
-      const { name, shape } = bundle.graph.tensors[slots[i]!]!;
-      out.write(`${JSON.stringify({ sample, slot: i, tensor: name, shape, values: [...slot] })}\n`);
-    }),
-  );
-  out.end();
-  await once(out, 'finish');
+  return samples
+    .flatMap((values, sample) =>
+      values.map((slot, i) => {
+        const { name, shape } = bundle.graph.tensors[slots[i]!]!;
+        return `${JSON.stringify({ sample, slot: i, tensor: name, shape, values: [...slot] })}\n`;
+      }),
+    )
+    .join('');
 }

@@ -16,10 +16,14 @@ import {
   type Executor,
 } from '../../executor/index.js';
 import type { Bundle } from '../../graph/index.js';
-import { auditorPort, checkerFromEngine, executorPort } from '../../pipeline/adapters/nodes.js';
-import { openBundleFolder } from '../../pipeline/adapters/bundle-folder.js';
-import { rollupChain } from '../../pipeline/chain/rollup-chain.js';
-import type { PipelinePorts } from '../../pipeline/pipeline.js';
+import {
+  auditorPort,
+  checkerFromEngine,
+  executorPort,
+  openBundleFolder,
+  rollupChain,
+  type PipelinePorts,
+} from '../../pipeline/index.js';
 import type { Hex, ReceiptDomain } from '../../receipts/types.js';
 import { anvilKey, startAnvil, type Anvil } from '../../verifier-contracts/anvil.js';
 import { connectChain } from '../../verifier-contracts/connect-chain.js';

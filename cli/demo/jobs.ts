@@ -1,7 +1,7 @@
 /** The demo's jobs: MNIST digits that the model has not seen, as signed orders to a named executor. */
 import type { Wallet } from 'ethers';
 import { encodeInputs, inputRoot, type Bundle, type Samples } from '../../graph/index.js';
-import type { OrderRequest } from '../../pipeline/submit.js';
+import type { OrderRequest } from '../../pipeline/index.js';
 import { signOrder, type Hex, type JobOrder } from '../../receipts/index.js';
 import type { RollupClient } from '../../verifier-contracts/rollup-client.js';
 

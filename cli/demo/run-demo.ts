@@ -5,20 +5,22 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError } from '../../common/errors.js';
-import { compileModel, encodeBundle, inputRoot, outputRoot, readOnnx, type Bundle } from '../../graph/index.js';
-import { calibrationSamples, heldOutSamples, shippedModel } from '../../models/index.js';
-import { Pipeline } from '../../pipeline/pipeline.js';
-import type { JobView } from '../../pipeline/read-job.js';
 import {
-  formatReceiptFile,
-  RECEIPT_FILE_VERSION,
-  verifyReceipt,
-  type Hex,
-  type ReceiptDomain,
-  type ReceiptFile,
-} from '../../receipts/index.js';
+  compileModel,
+  encodeBundle,
+  evaluateGraph,
+  inputRoot,
+  outputRoot,
+  readOnnx,
+  type Bundle,
+} from '../../graph/index.js';
+import { calibrationSamples, heldOutSamples, shippedModel } from '../../models/index.js';
+import { Pipeline, receiptFileOf, type JobView } from '../../pipeline/index.js';
+import { formatReceiptFile, MAX_BATCH, verifyReceipt, type Hex } from '../../receipts/index.js';
+import { takeOwnership } from '../../pipeline/database/owner-lock.js';
+import { compareOutputs } from '../../sampler/index.js';
 import { startAnvil } from '../../verifier-contracts/anvil.js';
-import type { Terminal } from '../terminal.js';
+import type { Progress, Terminal } from '../terminal.js';
 import { chainFolder, startCast, type Cast } from './cast.js';
 import { ordersFor, type DemoJob } from './jobs.js';
 
@@ -38,6 +40,10 @@ export interface PlayerSummary {
   readonly address: Hex;
   readonly honest: boolean;
   readonly jobs: number;
+  /** Answers that differ from the model's own, found by running the reference on every input. */
+  readonly lies: number;
+  /** Receipts that were drawn for re-execution. */
+  readonly audited: number;
   /** Receipts that the chain calls final and all checks accept. */
   readonly valid: number;
   /** Receipts that the audit killed. */
@@ -64,7 +70,7 @@ export interface DemoSummary {
     readonly gasUsed: string;
   };
   readonly players: readonly PlayerSummary[];
-  /** Every honest receipt is valid, and every executor that cheats was caught. */
+  /** Every true receipt is valid and every lie is invalid. */
   readonly success: boolean;
   readonly receipts: string;
   readonly seconds: number;
@@ -91,13 +97,18 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
   const cast = await startCast(options.folder, bundle, smaller, options.keepChain);
   let pipeline: Pipeline | undefined;
   try {
+    const jobs = await signJobs(cast, bundle, options);
     pipeline = await Pipeline.open(
-      { dataDirectory: join(options.folder, 'pipeline'), batchSize: 256, batchAgeMs: 3_000 },
+      // One batch for all jobs where the contract's limit allows it.
+      {
+        dataDirectory: join(options.folder, PIPELINE),
+        batchSize: Math.min(jobs.length, MAX_BATCH),
+        batchAgeMs: 60_000,
+      },
       cast.ports,
     );
     starting.done(`rollup ${cast.client.address} on chain ${cast.client.domain.chainId}`);
 
-    const jobs = await signJobs(cast, bundle, options);
     const views = await runJobs(pipeline, jobs, terminal);
     const summary = await verifyAll(cast, bundle, jobs, views, receiptFolder, terminal);
     const { batches, gasUsed } = await chainCost(cast, views);
@@ -117,7 +128,7 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
         gasUsed: String(gasUsed),
       },
       players: summary,
-      success: summary.every(({ honest, jobs: count, valid, invalid }) => (honest ? valid === count : invalid > 0)),
+      success: summary.every(({ jobs: count, lies, valid, invalid }) => valid === count - lies && invalid === lies),
       receipts: receiptFolder,
       seconds: (performance.now() - startedAt) / 1000,
     };
@@ -127,10 +138,12 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
   }
 }
 
+/** Folder of the pipeline's data, in the demo's. */
+const PIPELINE = 'pipeline';
 /** Says that a folder is ours to wipe. */
 const MARKER = 'assay-demo.txt';
 
-/** @throws AssayError DEMO_FOLDER_FOREIGN for a folder that holds anything but an earlier demo. */
+/** @throws AssayError DEMO_FOLDER_FOREIGN for a folder that holds anything but an earlier demo, DATA_DIRECTORY_BUSY. */
 async function wipeFolder(folder: string): Promise<void> {
   if (!existsSync(folder)) return;
   if (readdirSync(folder).length > 0 && !existsSync(join(folder, MARKER))) {
@@ -138,6 +151,8 @@ async function wipeFolder(folder: string): Promise<void> {
       meta: { folder },
     });
   }
+  // Another demo may be at work here: its lock says so.
+  if (existsSync(join(folder, PIPELINE))) takeOwnership(join(folder, PIPELINE)).release();
   // A chain that an earlier run left going belongs to the folder.
   if (existsSync(chainFolder(folder))) await (await startAnvil({ stateDir: chainFolder(folder) })).stop();
   rmSync(folder, { recursive: true, force: true });
@@ -178,24 +193,22 @@ async function signJobs(cast: Cast, bundle: Bundle, { jobs, cheatJobs }: DemoOpt
 }
 
 async function runJobs(pipeline: Pipeline, jobs: readonly DemoJob[], terminal: Terminal): Promise<JobView[]> {
-  const steps = { run: 0, sign: 0 };
-  const progress = terminal.progress(`running ${jobs.length} digits and signing receipts`, jobs.length);
-  const audit = { started: false };
-  const auditing = terminal.progress('posting, drawing, re-executing, settling', null);
-  pipeline.events.on('progress', ({ step }) => {
-    if (step === 'run') steps.run += 1;
-    if (step === 'sign') steps.sign += 1;
-    if (step === 'run' || step === 'sign') progress.update(steps.sign);
-    if (step === 'post' && !audit.started) {
-      audit.started = true;
-      progress.done();
-    }
+  const signed = new Set<Hex>();
+  const running = terminal.progress(`running ${jobs.length} digits and signing receipts`, jobs.length);
+  let auditing: Progress | undefined;
+  pipeline.events.on('progress', ({ step, subject }) => {
+    if (step !== 'sign' || signed.has(subject)) return;
+    signed.add(subject);
+    running.update(signed.size);
+    if (signed.size < jobs.length) return;
+    running.done();
+    auditing = terminal.progress('posting, drawing, re-executing, settling', null);
   });
   pipeline.events.on('trouble', (error) => terminal.note(`  trouble, tried again: ${error.message}`));
   const ids: Hex[] = [];
   for (const [i, { request }] of jobs.entries()) ids.push(await pipeline.submit(request, `demo-${i}`));
   const views = await Promise.all(ids.map((id) => pipeline.waitFor(id)));
-  auditing.done();
+  auditing?.done();
   return views;
 }
 
@@ -213,12 +226,23 @@ async function verifyAll(
   const tally = new Map(
     cast.players.map(({ title, executor, honest }) => [
       executor.address,
-      { executor: title, address: executor.address, honest, jobs: 0, valid: 0, invalid: 0, undetermined: 0, right: 0 },
+      {
+        executor: title,
+        address: executor.address,
+        honest,
+        jobs: 0,
+        lies: 0,
+        audited: 0,
+        valid: 0,
+        invalid: 0,
+        undetermined: 0,
+        right: 0,
+      },
     ]),
   );
   for (const [i, view] of views.entries()) {
-    const { request, label } = jobs[i]!;
-    const file = receiptFileOf(view, cast.client.domain, request.inputs);
+    const { label } = jobs[i]!;
+    const file = receiptFileOf(view, cast.client.domain);
     if (file === null) {
       throw new AssayError(
         'INTERNAL',
@@ -234,12 +258,20 @@ async function verifyAll(
     });
     const player = tally.get(file.receipt.executor)!;
     player.jobs += 1;
+    if (view.audit !== null) player.audited += 1;
+    if (isLie(bundle, view)) player.lies += 1;
     player[verdict.verdict] += 1;
     if (indexOfLargest(view.outputs![0]!) === label) player.right += 1;
     progress.update(i + 1);
   }
   progress.done();
   return [...tally.values()];
+}
+
+/** The reference decides, not the audit: the demo must be able to say that a lie got through. */
+function isLie({ graph }: Bundle, { inputs, outputs, order }: JobView): boolean {
+  const truth = evaluateGraph(graph, inputs, order.items);
+  return graph.outputs.some((id, i) => compareOutputs([truth[id]!], [outputs![i]!]) !== null);
 }
 
 /** Batches that hold the jobs, and the gas of every transaction that the rollup took. */
@@ -263,20 +295,4 @@ function integers(tensors: readonly (readonly number[])[]): Int32Array[] {
 
 function indexOfLargest(values: Int32Array): number {
   return values.reduce((best, value, i) => (value > values[best]! ? i : best), 0);
-}
-
-/** What the requester keeps; null where the job has no receipt. */
-function receiptFileOf(job: JobView, domain: ReceiptDomain, inputs: readonly Int32Array[]): ReceiptFile | null {
-  if (job.receipt === null || job.outputs === null) return null;
-  return {
-    version: RECEIPT_FILE_VERSION,
-    domain,
-    receipt: job.receipt.receipt,
-    signature: job.receipt.signature,
-    order: job.order,
-    orderSignature: job.orderSignature,
-    inputs: inputs.map((values) => [...values]),
-    outputs: job.outputs.map((values) => [...values]),
-    ...(job.position === null ? {} : { batch: job.position }),
-  };
 }
