@@ -149,6 +149,12 @@ describe('inputs', () => {
   });
 });
 
+test('a result that could not be written is refused before the work', async () => {
+  const nowhere = at('no/such/folder/x');
+  await refused(['compile', iris.file, '-c', 'shipped', '-o', nowhere], 'FILE_NOT_WRITABLE', /no\/such\/folder/);
+  await refused(['run', bundleFile, '-i', 'x.npy', '--trace', nowhere], 'FILE_NOT_WRITABLE', /no\/such\/folder/);
+});
+
 describe('receipts and services', () => {
   test('a receipt file with an unknown field, or none at all', async () => {
     await refused(
