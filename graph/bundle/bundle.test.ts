@@ -203,6 +203,64 @@ describe('a file that is no good bundle', () => {
     expect(error.code).toBe(code);
   });
 
+  it.each([
+    [
+      'a zero point of 2^32 + 3',
+      (text: string) => text.replace('"zeroPoint":3', '"zeroPoint":4294967299'),
+      'zero point',
+    ],
+    [
+      'an input side of 2^32 + 2',
+      (text: string) => text.replace('"shape":[2,3,3]', '"shape":[4294967298,3,3]'),
+      '2^28',
+    ],
+  ])('has no second model behind the same digest: %s', (_, change, message) => {
+    const error = errorOf(() => decodeBundle(withJson('GRPH', change), 'm.onnx'));
+    expect(error.code).toBe('GRAPH_INVALID');
+    expect(error.message).toContain(message);
+  });
+
+  it.each(['\\ud800', '\\udc00 \\ud800'])('has no port named by half of a surrogate pair: %s', (name) => {
+    const error = errorOf(() =>
+      decodeBundle(
+        withJson('META', (text) => text.replace('Plus', name)),
+        'm.onnx',
+      ),
+    );
+    expect(error.code).toBe('GRAPH_INVALID');
+    expect(error.message).toContain('output port 0: its name');
+  });
+
+  it('may join 200,000 operands', () => {
+    const count = 200_000;
+    const x = { name: 'x', shape: [2], range: { lo: 0, hi: 9 }, scale: 1, zeroPoint: 0, layout: [0] };
+    const y = { ...x, name: 'y', shape: [2 * count] };
+    const node = { kind: 'concat', name: 'join', xs: new Array<number>(count).fill(0), axis: 0, output: 1 } as const;
+    const port = { name: 'x', type: 'float32', shape: [1, 2], batched: true } as const;
+    const parts: Omit<Bundle, 'digest'> = {
+      graph: { name: 'g', tensors: [x, y], nodes: [node], inputs: [0], outputs: [1] },
+      inputs: [port],
+      outputs: [{ ...port, name: 'y', shape: [1, 2 * count] }],
+      sourceHash: bundle.sourceHash,
+      report,
+    };
+    const large = makeBundle(parts);
+    expect(decodeBundle(encodeBundle(large), 'large').digest).toBe(large.digest);
+  });
+
+  it('is at fault itself where reading it fails in a way that nobody foresaw', () => {
+    const failure = new RangeError('Maximum call stack size exceeded');
+    class Failing extends Uint8Array {
+      override subarray(): never {
+        throw failure;
+      }
+    }
+    const error = errorOf(() => decodeBundle(new Failing(60), 'm.assay'));
+    expect(error.code).toBe('BUNDLE_CORRUPT');
+    expect(error.message).toBe('m.assay: it cannot be read: RangeError: Maximum call stack size exceeded');
+    expect(error.cause).toBe(failure);
+  });
+
   it('says what to do about an ONNX file', () => {
     expect(errorOf(() => decodeBundle(cases[0]![1], 'm.onnx')).mend).toContain('assay compile');
   });

@@ -193,6 +193,19 @@ function readSections(bytes: Uint8Array, fileName: string): Record<SectionTag, U
  * @throws AssayError NOT_A_BUNDLE, BUNDLE_VERSION, BUNDLE_CORRUPT, GRAPH_INVALID, BOUND_EXCEEDED
  */
 export function decodeBundle(bytes: Uint8Array, fileName: string): Bundle {
+  try {
+    return readBundle(bytes, fileName);
+  } catch (cause) {
+    if (cause instanceof AssayError) throw cause;
+    // A file is untrusted: where reading it fails in a way nobody foresaw, it is the file that is refused.
+    throw new AssayError('BUNDLE_CORRUPT', `${fileName}: it cannot be read: ${String(cause)}`, {
+      meta: { file: fileName },
+      cause,
+    });
+  }
+}
+
+function readBundle(bytes: Uint8Array, fileName: string): Bundle {
   const sections = readSections(bytes, fileName);
   const corrupt = (message: string, cause?: unknown): AssayError =>
     new AssayError('BUNDLE_CORRUPT', `${fileName}: ${message}`, { meta: { file: fileName }, cause });

@@ -1,4 +1,5 @@
 import { AssayError } from '../../common/errors.js';
+import { isWellFormed } from '../commitment/encoding.js';
 import { modelDigest } from '../commitment/model-digest.js';
 import { sizeOf } from '../tensor.js';
 import type { Bundle, Port } from './types.js';
@@ -8,7 +9,7 @@ export function portItemSize(port: Port): number {
   return sizeOf(port.batched ? port.shape.slice(1) : port.shape);
 }
 
-/** @throws AssayError GRAPH_INVALID where ports and graph do not match one to one in number and size. */
+/** @throws AssayError GRAPH_INVALID where ports and graph do not match one to one in number and size, or a name is no text. */
 export function checkPorts(model: Pick<Bundle, 'graph' | 'inputs' | 'outputs'>): void {
   const check = (what: string, ports: readonly Port[], ids: readonly number[]): void => {
     if (ports.length !== ids.length)
@@ -16,6 +17,12 @@ export function checkPorts(model: Pick<Bundle, 'graph' | 'inputs' | 'outputs'>):
     const names = new Set(ports.map(({ name }) => name));
     if (names.size !== ports.length) throw new AssayError('GRAPH_INVALID', `two ${what} ports have the same name`);
     ports.forEach((port, i) => {
+      // The digest would be the same for every such name.
+      if (!isWellFormed(port.name))
+        throw new AssayError(
+          'GRAPH_INVALID',
+          `${what} port ${i}: its name ${JSON.stringify(port.name)} holds half of a surrogate pair`,
+        );
       const info = model.graph.tensors[ids[i]!]!;
       if (!port.shape.every((side) => Number.isInteger(side) && side >= 1) || (port.batched && port.shape[0] !== 1))
         throw new AssayError(

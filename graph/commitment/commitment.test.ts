@@ -1,15 +1,16 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
+import { keccak_256 } from '@noble/hashes/sha3.js';
 import { describe, expect, it } from 'vitest';
 import { GraphBuilder } from '../integer/builder.js';
 import { evaluateGraph } from '../integer/evaluate.js';
 import { slotsOf } from '../integer/operands.js';
 import { NODE_KINDS, randomGraph, randomNodeCase, seededRandom } from '../integer/testing/random-graph.js';
 import { sizeOf } from '../tensor.js';
-import { elementWidth, fromHex, toHex } from './encoding.js';
+import { elementWidth, fromHex, Preimage, toHex } from './encoding.js';
 import { merkleOpening, merkleValue, valueFromOpening } from './merkle.js';
 import { modelDescriptors, modelDigest, modelRoots, type IdentifiedModel } from './model-digest.js';
-import { openChunk, openChunks, verifyChunk, verifyChunks, type ChunkOpening } from './open-chunks.js';
+import { openChunks, verifyChunks, type ChunkOpening } from './open-chunks.js';
 import { chunkLeaf, rootFromTree, tensorRoot, type CommittedInfo, type TensorHeader } from './tensor-root.js';
 import { inputRoot, openSlot, outputRoot, traceRoot, verifySlot } from './trace-root.js';
 import {
@@ -208,8 +209,8 @@ describe('chunk openings', () => {
     const info: CommittedInfo = { shape: [150], range: { lo: 0, hi: 255 }, layout: [0] };
     const data = Int32Array.from({ length: 150 }, (_, i) => i);
     const root = tensorRoot(info, data, 1);
-    const good = openChunk(info, data, 1, 1);
-    expect(verifyChunk(root, good).valid).toBe(true);
+    const good = openChunks(info, data, 1, 1, 1);
+    expect(verifyChunks(root, good).valid).toBe(true);
     const flip = (text: string): string => text.slice(0, -1) + (text.endsWith('0') ? '1' : '0');
     const header = good.header;
     const bad: ChunkOpening[] = [
@@ -236,12 +237,8 @@ describe('chunk openings', () => {
       { ...good, header: { ...header, range: { lo: -1, hi: 100 } } },
     ];
     for (const opening of bad)
-      expect(verifyChunk(root, opening), JSON.stringify(opening)).toMatchObject({ valid: false });
-    expect(verifyChunk(root, openChunks(info, data, 1, 0, 2))).toMatchObject({
-      valid: false,
-      reason: '2 chunks where one was expected',
-    });
-    expect(verifyChunk(flip(root), good)).toMatchObject({ valid: false });
+      expect(verifyChunks(root, opening), JSON.stringify(opening)).toMatchObject({ valid: false });
+    expect(verifyChunks(flip(root), good)).toMatchObject({ valid: false });
   });
 
   it('under a root that was made over a malformed header are invalid', () => {
@@ -249,8 +246,8 @@ describe('chunk openings', () => {
     const opening = (header: TensorHeader): ChunkOpening => {
       return { header, first: 0, chunks: [`0x${'00'.repeat(64)}`], siblings: [toHex(leaves[1]!)] };
     };
-    const verdict = (header: TensorHeader): ReturnType<typeof verifyChunk> => {
-      return verifyChunk(toHex(rootFromTree(header, merkleValue(0x11, leaves))), opening(header));
+    const verdict = (header: TensorHeader): ReturnType<typeof verifyChunks> => {
+      return verifyChunks(toHex(rootFromTree(header, merkleValue(0x11, leaves))), opening(header));
     };
     const good: TensorHeader = { range: { lo: 0, hi: 255 }, shape: [70], layout: [0], items: 1, chunkCount: 2 };
     expect(verdict(good)).toMatchObject({ valid: true });
@@ -268,7 +265,41 @@ describe('chunk openings', () => {
 
   it('of chunks that do not exist are refused', () => {
     const info: CommittedInfo = { shape: [3], range: { lo: 0, hi: 1 }, layout: [0] };
-    expect(() => openChunk(info, new Int32Array(3), 1, 1)).toThrow('chunks 1..1 do not exist: the tensor has 1');
+    expect(() => openChunks(info, new Int32Array(3), 1, 1, 1)).toThrow('chunks 1..1 do not exist: the tensor has 1');
+  });
+});
+
+describe('preimages', () => {
+  it('hold fields at their ends and refuse what lies outside', () => {
+    const bytes = new Preimage()
+      .u8(0)
+      .u8(255)
+      .u32(2 ** 32 - 1)
+      .i32(-(2 ** 31))
+      .i32(2 ** 31 - 1)
+      .f64(1)
+      .text('\u{1f600}')
+      .done();
+    expect(toHex(bytes)).toBe('0x00ffffffffff800000007fffffff3ff000000000000000000004f09f9880');
+    const outside: (() => unknown)[] = [
+      ...[-1, 256, 0.5, NaN].map((v) => () => new Preimage().u8(v)),
+      ...[-1, 2 ** 32, 0.5, Infinity].map((v) => () => new Preimage().u32(v)),
+      ...[-(2 ** 31) - 1, 2 ** 31, 0.5].map((v) => () => new Preimage().i32(v)),
+      ...['\ud800', 'a\udc00b', '\udc00\ud800'].map((v) => () => new Preimage().text(v)),
+    ];
+    for (const write of outside) expect(write).toThrow(expect.objectContaining({ code: 'GRAPH_INVALID' }));
+  });
+
+  it('of any length keep every byte', () => {
+    const out = new Preimage();
+    const expected: number[] = [];
+    for (let i = 0; i < 2000; i++) {
+      const part = Uint8Array.from({ length: i % 7 }, (_, j) => i + j);
+      out.u8(i % 256).raw(part);
+      expected.push(i % 256, ...part);
+    }
+    expect([...out.done()]).toEqual(expected);
+    expect(out.hash()).toEqual(keccak_256(Uint8Array.from(expected)));
   });
 });
 
@@ -321,6 +352,10 @@ describe('traces', () => {
       expect(opening.tensorRoot).toBe(tensorRoot(graph.tensors[slots[slot]!]!, slotValues[slot]!, items));
       expect(verifySlot(root, { ...opening, slot: (slot + 1) % slots.length })).toBe(false);
       expect(verifySlot(root, { ...opening, slotCount: slots.length + 1 })).toBe(false);
+      for (const outside of [-1, slots.length, 2 ** 32 + slot, 0.5])
+        expect(verifySlot(root, { ...opening, slot: outside })).toBe(false);
+      for (const count of [0, -1, 2 ** 32 + slots.length])
+        expect(verifySlot(root, { ...opening, slotCount: count })).toBe(false);
       expect(verifySlot(root, { ...opening, tensorRoot: `0x${'00'.repeat(32)}` })).toBe(false);
       expect(verifySlot(root, { ...opening, siblings: [...opening.siblings, opening.tensorRoot] })).toBe(false);
       expect(verifySlot(root, { ...opening, tensorRoot: 'nothing' })).toBe(false);
@@ -439,6 +474,17 @@ describe('the model digest', () => {
     ];
     const digests = [modelDigest(model), ...changes.map(digestAfter)];
     expect(new Set(digests).size).toBe(digests.length);
+  });
+
+  it('is refused for numbers and names that its fields cannot hold, instead of cutting them', () => {
+    const changes: ((m: Mutable<IdentifiedModel>) => void)[] = [
+      (m) => (m.graph.tensors[0]!.zeroPoint = 2 ** 32),
+      (m) => (m.graph.tensors[0]!.shape[0] = 2 ** 32 + 2),
+      (m) => (m.inputs[0]!.shape[0] = 2 ** 32 + 1),
+      (m) => (m.inputs[0]!.name = '\ud800'),
+    ];
+    for (const change of changes)
+      expect(() => digestAfter(change)).toThrow(expect.objectContaining({ code: 'GRAPH_INVALID' }));
   });
 
   it('does not change with names of nodes and tensors, labels, array types, inner scales', () => {

@@ -8,6 +8,7 @@
  *   - two's complement, big-endian.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
+import { AssayError } from '../../common/errors.js';
 import type { IntRange } from '../integer/types.js';
 
 export type ElementWidth = 1 | 2 | 4;
@@ -40,35 +41,42 @@ export function decodeElements(bytes: Uint8Array, width: ElementWidth, signed: b
   return Int32Array.from({ length: bytes.length / width }, (_, i) => read(i));
 }
 
-/** Writes canonical preimages: fields of fixed width, one after another, in the order of the calls. */
+/**
+ * Writes canonical preimages: fields of fixed width, one after another, in the order of the calls. Two values never give
+ * the same bytes, so a value that a field cannot hold is refused instead of cut.
+ */
 export class Preimage {
-  private readonly bytes: number[] = [];
+  private bytes = new Uint8Array(256);
+  private length = 0;
 
+  /** @throws AssayError GRAPH_INVALID outside 0..255. */
   u8(value: number): this {
-    this.bytes.push(value & 0xff);
+    const at = this.extend(1);
+    this.bytes[at] = inRange(value, 0, 2 ** 8 - 1);
     return this;
   }
 
+  /** @throws AssayError GRAPH_INVALID outside 0..2^32-1. */
   u32(value: number): this {
-    this.bytes.push((value >>> 24) & 0xff, (value >>> 16) & 0xff, (value >>> 8) & 0xff, value & 0xff);
-    return this;
+    return this.word(inRange(value, 0, 2 ** 32 - 1));
   }
 
-  /** Two's complement. */
+  /** Two's complement. @throws AssayError GRAPH_INVALID outside -2^31..2^31-1. */
   i32(value: number): this {
-    return this.u32(value);
+    return this.word(inRange(value, -(2 ** 31), 2 ** 31 - 1));
   }
 
   /** IEEE 754 binary64. */
   f64(value: number): this {
-    const view = new DataView(new ArrayBuffer(8));
-    view.setFloat64(0, value);
-    return this.raw(new Uint8Array(view.buffer));
+    const at = this.extend(8);
+    new DataView(this.bytes.buffer).setFloat64(at, value);
+    return this;
   }
 
   /** Bytes of a length that the reader knows. */
   raw(bytes: Uint8Array): this {
-    for (const byte of bytes) this.bytes.push(byte);
+    const at = this.extend(bytes.length);
+    this.bytes.set(bytes, at);
     return this;
   }
 
@@ -79,20 +87,53 @@ export class Preimage {
     return this;
   }
 
-  /** uint32 byte length, then UTF-8. */
+  /** uint32 byte length, then UTF-8. @throws AssayError GRAPH_INVALID for lone surrogates, which UTF-8 cannot hold. */
   text(text: string): this {
+    if (!isWellFormed(text))
+      throw new AssayError('GRAPH_INVALID', `${JSON.stringify(text)} holds half of a surrogate pair and is no text`);
     const bytes = new TextEncoder().encode(text);
     return this.u32(bytes.length).raw(bytes);
   }
 
+  /** A copy of what was written. */
   done(): Uint8Array {
-    return Uint8Array.from(this.bytes);
+    return this.bytes.slice(0, this.length);
   }
 
   hash(): Uint8Array {
-    return keccak_256(this.done());
+    return keccak_256(this.bytes.subarray(0, this.length));
+  }
+
+  private word(value: number): this {
+    const at = this.extend(4);
+    new DataView(this.bytes.buffer).setUint32(at, value);
+    return this;
+  }
+
+  /** Makes room for `count` bytes; returns where they start. */
+  private extend(count: number): number {
+    const at = this.length;
+    this.length += count;
+    if (this.length > this.bytes.length) {
+      const larger = new Uint8Array(Math.max(this.length, 2 * this.bytes.length));
+      larger.set(this.bytes.subarray(0, at));
+      this.bytes = larger;
+    }
+    return at;
   }
 }
+
+function inRange(value: number, lo: number, hi: number): number {
+  if (!Number.isInteger(value) || value < lo || value > hi)
+    throw new AssayError(
+      'GRAPH_INVALID',
+      `a commitment has a field for integers of ${lo}..${hi}, which ${value} is not`,
+    );
+  return value;
+}
+
+/** True where UTF-8 can hold the text: without halves of surrogate pairs, all of which would become one replacement. */
+export const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text);
 
 export const toHex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`;
 

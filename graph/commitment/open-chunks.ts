@@ -53,11 +53,6 @@ export function openChunks(
   };
 }
 
-/** The opening of one chunk. */
-export function openChunk(info: CommittedInfo, data: Int32Array, items: number, index: number): ChunkOpening {
-  return openChunks(info, data, items, index, 1);
-}
-
 const isUint32 = (value: unknown): value is number =>
   Number.isInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 32;
 const isInt32 = (value: unknown): value is number =>
@@ -103,11 +98,4 @@ export function verifyChunks(root: string, opening: ChunkOpening): ChunkVerdict 
   if (value === null) return invalid('wrong number of chunks or siblings');
   if (toHex(rootFromTree(header, value)) !== root) return invalid('the root computed from the opening differs');
   return { valid: true, firstElement: first * CHUNK_ELEMENTS, values: Int32Array.from(values) };
-}
-
-/** `verifyChunks` for an opening of exactly one chunk. */
-export function verifyChunk(root: string, opening: ChunkOpening): ChunkVerdict {
-  if (opening.chunks.length !== 1)
-    return { valid: false, reason: `${opening.chunks.length} chunks where one was expected` };
-  return verifyChunks(root, opening);
 }

@@ -103,6 +103,8 @@ export function verifySlot(root: string, opening: SlotOpening): boolean {
     siblings.includes(null) ||
     !Number.isInteger(slot) ||
     !Number.isInteger(slotCount) ||
+    slot < 0 ||
+    slot >= slotCount ||
     slotCount >= 2 ** 32
   )
     return false;

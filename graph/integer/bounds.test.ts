@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { stridesOf } from '../tensor.js';
-import { channelRanges, quotientRange, requantQuotient, type ChannelRanges } from './bounds.js';
+import { quotientRange, requantQuotient, type ChannelRanges } from './bounds.js';
 import { GraphBuilder } from './builder.js';
 import { evaluateGraph } from './evaluate.js';
 import { NODE_KINDS, randomGraph, randomNodeCase, seededRandom } from './testing/random-graph.js';
@@ -32,7 +32,7 @@ describe('channel ranges', () => {
       bias: Int32Array.of(1, -2, 3, -4),
     });
     const graph = builder.finish('g', [y]);
-    const bounds = channelRanges(graph.nodes[0]!, graph.tensors);
+    const bounds = builder.channelRanges(y);
     expect(bounds.axis).toBe(0);
     for (let n = 0; n < N; n++) {
       const towards = (up: boolean): number => {

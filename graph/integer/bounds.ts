@@ -9,18 +9,19 @@
  *      when operand elements are independent.
  *   2. Where the window may touch padding, whose value is 0, the operand's interval is widened to hold 0.
  *   3. magnitude = |b| + sum(|w| * max(|l|, |h|)) bounds every partial sum in any order, so that
- *      magnitude < 2^24 makes float32 exact with or without fused multiply-add.
+ *      magnitude < 2^24 makes float32 exact with or without fused multiply-add, and magnitude < 2^31, which every node
+ *      must have (validate.ts rule 2), makes int32 and float64 exact.
  *   4. A requantisation has q in floor((l*M + 2^23) / 2^24) .. floor((h*M + 2^23) / 2^24) per channel, since the
  *      map is monotone; its output bounds are those of its table.
  *   5. Stored tensors (inputs, requant, max, argMax) are bounded by their declared range alone, uniformly: no
  *      induction over depth is needed by a prover.
- * All quantities here stay below 2^53 and are exact in doubles: operands of products are at most 2^11, K below 2^31.
+ * Doubles suffice. magnitude is a sum of terms >= 0: where it passes 2^53 it may be rounded, but never back below 2^31,
+ * and the node is refused; where it is below 2^31, so is every intermediate of lo, hi and magnitude, and all are exact.
  */
 import { stridesOf } from '../tensor.js';
-import { operandsOf } from './operands.js';
 import { graphError, type NewNode } from './shapes.js';
 import { REQUANT_SHIFT } from './types.js';
-import type { BroadcastConstant, IntRange, IntegerNode, TensorInfo, Window2d } from './types.js';
+import type { BroadcastConstant, IntRange, IntegerNode, Window2d } from './types.js';
 
 export interface ChannelRanges {
   /** The item axis along which the bounds differ; null: one bound for all elements. */
@@ -75,12 +76,15 @@ interface Interval extends IntRange {
 /** An interval of which nothing was summed. */
 const interval = (lo: number, hi: number): Interval => ({ lo, hi, magnitude: Math.max(Math.abs(lo), Math.abs(hi)) });
 
+/** A loop, since a concat may have more operands than a call can have arguments. */
 function hullOf(all: readonly Interval[]): Interval {
-  return {
-    lo: Math.min(...all.map(({ lo }) => lo)),
-    hi: Math.max(...all.map(({ hi }) => hi)),
-    magnitude: Math.max(...all.map(({ magnitude }) => magnitude)),
-  };
+  const joined = { lo: Infinity, hi: -Infinity, magnitude: 0 };
+  for (const { lo, hi, magnitude } of all) {
+    joined.lo = Math.min(joined.lo, lo);
+    joined.hi = Math.max(joined.hi, hi);
+    joined.magnitude = Math.max(joined.magnitude, magnitude);
+  }
+  return joined;
 }
 
 /** Bounds by index along one axis: per channel if they are kept for that axis, else the hull everywhere. */
@@ -344,33 +348,6 @@ export function tableRange(table: Extract<IntegerNode, { kind: 'requant' }>['tab
     if (v > hi) hi = v;
   }
   return { lo, hi };
-}
-
-/** Bounds of operands by position: those given, else the declared ranges, uniformly. */
-function declaredOperands(node: IntegerNode, tensors: readonly TensorInfo[]): ChannelRanges[] {
-  return operandsOf(node).map((id) => uniformRanges(tensors[id]!.range));
-}
-
-/**
- * Proved bounds of a node's output per channel: of the accumulator for linear nodes, of the table for requant.
- * @param operands bounds of the operands by position where more is known than their declared ranges
- *   (`rangesOfTensors` and `GraphBuilder.channelRanges` propagate them through views and accumulators).
- */
-export function channelRanges(
-  node: IntegerNode,
-  tensors: readonly TensorInfo[],
-  operands: readonly ChannelRanges[] = declaredOperands(node, tensors),
-): ChannelRanges {
-  return proveRanges(node, (id) => tensors[id]!.shape, tensors[node.output]!.shape, operands);
-}
-
-/** Proved bounds of every element of a node's output. */
-export function outputRange(
-  node: IntegerNode,
-  tensors: readonly TensorInfo[],
-  operands?: readonly ChannelRanges[],
-): IntRange {
-  return hull(channelRanges(node, tensors, operands));
 }
 
 /**

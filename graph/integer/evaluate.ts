@@ -3,8 +3,8 @@
  *
  * Symbols. A value of B items of shape S is an Int32Array of B * size(S) elements, item outermost, row-major.
  * Each operator below is written over one item, in the notation of types.ts; sums are taken in doubles, which hold
- * every intermediate exactly (products are below 2^22, magnitudes below 2^53), and each result is checked against
- * the range that was proved for it.
+ * every intermediate exactly: terms and partial sums of a validated graph are below 2^31 (validate.ts rule 2), the
+ * product of a requantisation is below 2^52 (rule 4). Each result is checked against the range that was proved for it.
  */
 import { AssayError } from '../../common/errors.js';
 import { sizeOf, stridesOf } from '../tensor.js';

@@ -106,6 +106,23 @@ describe('the file', () => {
     expect(readOnnx(exportExact(network, { outputs: [first.output] }), 'first').nodes.length).toBeLessThan(all);
   });
 
+  it('never multiplies a sum of products in float32, where a runtime would put the factor into the weights', () => {
+    const builder = new GraphBuilder();
+    const x = builder.addInput('x', [1, 1, 1], { lo: 0, hi: 1 }, 1, 0);
+    const window = { kernel: [1, 1], strides: [1, 1], dilations: [1, 1], pads: [0, 0, 0, 0] } as const;
+    const conv = { kind: 'conv', name: 'conv', x, window, groups: 1, outChannels: 1, bias: null } as const;
+    const factors = [1, -1, 2, 5001];
+    const outputs = factors.map((coefficient) => {
+      const sum = builder.add({ ...conv, weight: Int16Array.of(2047) });
+      return builder.add({ kind: 'combine', name: 'c', terms: [{ x: sum, coefficient }], bias: null });
+    });
+    const model = readOnnx(exportExact(builder.finish('g', outputs), { outputs }), 'exact.onnx');
+    expect(model.outputs.map(({ type }) => type)).toEqual(['float32', 'float32', 'float64', 'float64']);
+    const made = new Map(model.nodes.flatMap((node) => node.outputs.map((name) => [name, node.op] as const)));
+    const factorsOn = model.nodes.filter(({ op }) => op === 'Mul').map(({ inputs }) => made.get(inputs[0]!));
+    expect(factorsOn).toEqual(['Conv', 'Cast', 'Cast']);
+  });
+
   it('is the same for the same graph', () => {
     expect(exportExact(network, { outputs: network.outputs })).toEqual(
       exportExact(network, { outputs: network.outputs }),

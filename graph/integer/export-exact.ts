@@ -5,12 +5,15 @@
  * or without fused multiply-add (bounds.ts step 3); operands of products fit TF32's significand. A larger sum is split
  * along the contraction axis into parts below 2^24, each computed in float32 and added in float64. Requantisation is
  * done in float64: M * 2^-24 is exact there, |x * M + 2^23| < 2^52 makes product and sum exact, Floor does the rest.
+ * A coefficient other than 0 and +-1 on an operand that is not stored is applied in float64: a runtime that fuses Mul
+ * into the convolution before it (onnxruntime's ConvMulFusion) would make weights that TF32's significand cannot hold,
+ * and a Cast between the two stops it.
  *
  * What an engine must bring: products as plain sums of products. Winograd and FFT convolutions are not; the option
  * `convolution: 'im2col'` writes convolutions and pooling sums as slices and matrix products instead.
  *
  * Names: tensor `t<TensorId>`. Inputs are float32 [N, ...item shape]; every output is float32, or float64 where its
- * sums may reach 2^24. N is a free symbol.
+ * sums may reach 2^24 or such a coefficient made it. N is a free symbol.
  */
 import { AssayError } from '../../common/errors.js';
 import { writeOnnx } from '../onnx/write-onnx.js';
@@ -283,7 +286,11 @@ class Exporter {
         return this.convolution === 'conv' ? this.conv(node, shape) : this.im2col(node, shape);
       case 'combine': {
         const wide =
-          exceedsFloat32(this.ranges[node.output]!) || node.terms.some(({ x }) => value(x).type === 'float64');
+          exceedsFloat32(this.ranges[node.output]!) ||
+          node.terms.some(
+            ({ x, coefficient }) =>
+              value(x).type === 'float64' || (Math.abs(coefficient) > 1 && this.classes[x] !== 'stored'),
+          );
         const type = wide ? 'float64' : 'float32';
         const terms = node.terms.map(({ x, coefficient }) => {
           const operand = writer.cast(value(x), type);

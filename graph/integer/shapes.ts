@@ -1,15 +1,18 @@
 /** Shapes of the integer graph's tensors. */
 import { AssayError } from '../../common/errors.js';
 import { sizeOf } from '../tensor.js';
-import type { BroadcastConstant, IntegerNode, TensorInfo, Window2d } from './types.js';
+import type { BroadcastConstant, IntegerNode, Window2d } from './types.js';
 
 /** A node before its output tensor has an id. */
 export type NewNode = IntegerNode extends infer N ? (N extends IntegerNode ? Omit<N, 'output'> : never) : never;
 
-/** Most elements that an item may have: indices stay exact in every engine. */
-export const ITEM_SIZE_LIMIT = 2 ** 31;
+/**
+ * The tensors of a graph together have fewer elements per item than this: 1 GiB as int32, several times what large
+ * vision models have. A few bytes of Expand or Pad would otherwise ask for any amount of memory.
+ */
+export const GRAPH_SIZE_LIMIT = 2 ** 28;
 
-/** Kernel, strides, dilations and pads are below this. */
+/** Kernel, strides, dilations and pads are below this; a kernel has at most this many taps, since an engine may unroll them. */
 const WINDOW_LIMIT = 2 ** 16;
 
 /** Refusal of a node: message with the node's kind and name in front. */
@@ -26,6 +29,8 @@ const sameShape = (a: readonly number[], b: readonly number[]): boolean =>
   a.length === b.length && a.every((side, axis) => side === b[axis]);
 
 const isIndex = (value: number, side: number): boolean => Number.isInteger(value) && value >= 0 && value < side;
+
+export const isInt32 = (value: number): boolean => Number.isInteger(value) && value >= -(2 ** 31) && value < 2 ** 31;
 
 /** Sides of a window's output: floor((side + pads - dilated kernel) / stride) + 1. */
 export function windowOutput(window: Window2d, height: number, width: number): [number, number] {
@@ -73,6 +78,9 @@ function windowed(node: NewNode, window: Window2d, x: readonly number[]): [numbe
       node,
       `kernel, strides and dilations must be positive integers below 2^16, found ${positive.join(', ')}`,
     );
+  const taps = window.kernel[0] * window.kernel[1];
+  if (taps > WINDOW_LIMIT)
+    throw graphError(node, `kernel ${window.kernel.join('x')} has ${taps} taps, at most 2^16 are allowed`);
   if (window.pads.length !== 4 || !window.pads.every((v) => Number.isInteger(v) && v >= 0 && v < WINDOW_LIMIT))
     throw graphError(
       node,
@@ -87,14 +95,24 @@ function windowed(node: NewNode, window: Window2d, x: readonly number[]): [numbe
   return sides;
 }
 
-/** True where some output position's taps along an axis all fall into padding. */
+/**
+ * True where some output position's taps along an axis all fall into padding. Window o has its first tap at
+ * first = o * stride - pad. Where first >= 0 it is empty iff first >= side, so that the last window decides; where
+ * first < 0, of which there are at most pad / stride, dilated taps may step over a short plane in any of them.
+ */
 function hasEmptyWindow(window: Window2d, axis: 0 | 1, side: number, outSide: number): boolean {
-  const dilation = window.dilations[axis];
-  for (let o = 0; o < outSide; o++) {
-    const first = o * window.strides[axis] - window.pads[axis];
+  const [kernel, stride, dilation, pad] = [
+    window.kernel[axis],
+    window.strides[axis],
+    window.dilations[axis],
+    window.pads[axis],
+  ];
+  if ((outSide - 1) * stride - pad >= side) return true;
+  for (let o = 0; o < outSide && o * stride < pad; o++) {
+    const first = o * stride - pad;
     // The first tap that is not before the plane.
-    const tap = first < 0 ? Math.ceil(-first / dilation) : 0;
-    if (tap >= window.kernel[axis] || first + tap * dilation >= side) return true;
+    const tap = Math.ceil(-first / dilation);
+    if (tap >= kernel || first + tap * dilation >= side) return true;
   }
   return false;
 }
@@ -110,8 +128,8 @@ export function inferShape(
   given: readonly number[] | undefined,
 ): number[] {
   const shape = rawShape(node, operand, given);
-  if (!shape.every((side) => Number.isInteger(side) && side >= 1) || sizeOf(shape) >= ITEM_SIZE_LIMIT)
-    throw graphError(node, `output shape ${showShape(shape)} must have sides >= 1 and fewer than 2^31 elements`);
+  if (!shape.every((side) => Number.isInteger(side) && side >= 1) || sizeOf(shape) >= GRAPH_SIZE_LIMIT)
+    throw graphError(node, `output shape ${showShape(shape)} must have sides >= 1 and fewer than 2^28 elements`);
   return shape;
 }
 
@@ -261,7 +279,8 @@ function rawShape(
         const start = node.starts[axis]!;
         const step = node.steps[axis]!;
         const last = start + (shape[axis]! - 1) * step;
-        if (!Number.isInteger(step) || step === 0 || !isIndex(start, side) || !isIndex(last, side))
+        // Where one element is taken any step would do; a commitment holds it as int32.
+        if (!isInt32(step) || step === 0 || !isIndex(start, side) || !isIndex(last, side))
           throw graphError(
             node,
             `axis ${axis}: elements ${start}, ${start} + ${step}, ... (${shape[axis]} of them) leave 0..${side - 1}`,
@@ -288,13 +307,4 @@ function rawShape(
       return [...shape];
     }
   }
-}
-
-/**
- * Item shape of a node's output, computed from its operands. For reshape, slice and expand, which do not hold
- * their shape, it is the one that stands in `tensors[node.output]`, checked against the operand.
- * @throws AssayError GRAPH_INVALID where operands, attributes or constants do not fit.
- */
-export function outputShape(node: IntegerNode, tensors: readonly TensorInfo[]): number[] {
-  return inferShape(node, (id) => tensors[id]!.shape, tensors[node.output]?.shape);
 }

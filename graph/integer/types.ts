@@ -223,7 +223,7 @@ export interface IntegerGraph {
 
 /** Largest magnitude of an accumulator that float32 holds exactly whatever the order of summation. */
 export const FLOAT32_EXACT_LIMIT = 2 ** 24;
-/** Largest magnitude of any integer in a graph. */
+/** Every integer of a graph, and every partial sum in any order that makes it, is below this in magnitude. */
 export const ACCUMULATOR_LIMIT = 2 ** 31;
 /** Operands of products stay within 11 bits plus sign, so that TF32 holds them exactly. */
 export const OPERAND_LIMIT = 2 ** 11;

@@ -4,6 +4,7 @@ import type { AssayError } from '../../common/errors.js';
 import { GraphBuilder } from './builder.js';
 import { evaluateGraph } from './evaluate.js';
 import { exportExact } from './export-exact.js';
+import { seededRandom } from './testing/random-graph.js';
 import { validateGraph } from './validate.js';
 import type { NewNode } from './shapes.js';
 import type { IntegerGraph, IntegerNode, RequantNode, TensorInfo } from './types.js';
@@ -94,7 +95,7 @@ describe('accumulator bounds', () => {
     const error = errorOf(() => productOf(66_312));
     expect(error.code).toBe('BOUND_EXCEEDED');
     expect(error.message).toBe(
-      "matmul node 'fc': channel 0: the accumulator may reach 2147514120, but must stay below 2^31",
+      "matmul node 'fc': channel 0: a partial sum may reach 2147514120, but must stay below 2^31",
     );
   });
 
@@ -140,6 +141,182 @@ describe('accumulator bounds', () => {
       expect(Number(result['t1']!.data[0])).toBe(K * weight * 255);
       expect(evaluateGraph(graph, [x], 1)[1]![0]).toBe(K * weight * 255);
     }
+  });
+});
+
+describe('the magnitude of a node', () => {
+  const LIMIT = 2 ** 31;
+  const window = { kernel: [1, 1], strides: [1, 1], dilations: [1, 1], pads: [0, 0, 0, 0] } as const;
+  const alternating = (length: number): Int16Array => Int16Array.from({ length }, (_, i) => (i % 2 ? -2048 : 2048));
+  const full = { lo: 2048, hi: 2048 };
+  const wide = { lo: 2 ** 24 - 2, hi: 2 ** 24 - 1 };
+  /** x - z with a small range and a magnitude of nearly 2^25. */
+  const difference = (builder: GraphBuilder, shape: readonly number[]): number =>
+    builder.add({
+      kind: 'combine',
+      name: 'difference',
+      terms: [
+        { x: builder.addInput('x', shape, wide, 1, 0), coefficient: 1 },
+        { x: builder.addInput('z', shape, wide, 1, 0), coefficient: -1 },
+      ],
+      bias: null,
+    });
+
+  // All but the product of activations have a range inside +-2^31, since their terms cancel.
+  const cases: [string, (builder: GraphBuilder) => number][] = [
+    [
+      'a product by a matrix',
+      (builder) => {
+        const x = builder.addInput('x', [512], full, 1, 0);
+        const weight = alternating(512);
+        return builder.add({ kind: 'matmul', name: 'n', x, inFeatures: 512, outFeatures: 1, weight, bias: null });
+      },
+    ],
+    [
+      'a convolution',
+      (builder) => {
+        const x = builder.addInput('x', [512, 1, 1], full, 1, 0);
+        const weight = alternating(512);
+        return builder.add({ kind: 'conv', name: 'n', x, window, groups: 1, outChannels: 1, weight, bias: null });
+      },
+    ],
+    [
+      'a product of activations',
+      (builder) => {
+        const x = builder.addInput('x', [1, 512], full, 1, 0);
+        return builder.add({ kind: 'matmulActivations', name: 'n', a: x, b: x });
+      },
+    ],
+    [
+      'a scale with a bias',
+      (builder) => {
+        const x = builder.addInput('x', [1], full, 1, 0);
+        const factor = { shape: [], data: Int32Array.of(-2048) };
+        return builder.add({
+          kind: 'scale',
+          name: 'n',
+          x,
+          factor,
+          bias: { shape: [], data: Int32Array.of(LIMIT - 1) },
+        });
+      },
+    ],
+    [
+      'a pooling sum',
+      (builder) => {
+        const x = difference(builder, [1, 8, 9]);
+        return builder.add({ kind: 'sumPool', name: 'n', x, window: { ...window, kernel: [8, 9] } });
+      },
+    ],
+    [
+      'a sum along axes',
+      (builder) => builder.add({ kind: 'reduceSum', name: 'n', x: difference(builder, [8, 9]), axes: [0, 1] }),
+    ],
+    [
+      'a combination',
+      (builder) => {
+        const [x, z] = ['x', 'z'].map((name) => builder.addInput(name, [1], wide, 1, 0)) as [number, number];
+        const terms = [
+          { x, coefficient: 64 },
+          { x: z, coefficient: -65 },
+        ];
+        return builder.add({ kind: 'combine', name: 'n', terms, bias: null });
+      },
+    ],
+    [
+      'a combination with a bias',
+      (builder) => {
+        const x = builder.addInput('x', [1], { lo: 0, hi: 1 }, 1, 0);
+        const bias = { shape: [], data: Int32Array.of(LIMIT - 1) };
+        return builder.add({ kind: 'combine', name: 'n', terms: [{ x, coefficient: -1 }], bias });
+      },
+    ],
+  ];
+  it.each(cases)('refuses 2^31 in %s', (_, add) => {
+    const error = errorOf(() => add(new GraphBuilder()));
+    expect(error).toMatchObject({ code: 'BOUND_EXCEEDED', meta: { node: 'n', channel: 0, limit: LIMIT } });
+    expect((error.meta as { bound: number }).bound).toBeGreaterThanOrEqual(LIMIT);
+  });
+
+  it('may be 2^31 - 1', () => {
+    const builder = new GraphBuilder();
+    const x = builder.addInput('x', [1], { lo: 0, hi: 1 }, 1, 0);
+    const bias = { shape: [], data: Int32Array.of(LIMIT - 2) };
+    const y = builder.add({ kind: 'combine', name: 'n', terms: [{ x, coefficient: 1 }], bias });
+    expect(builder.finish('g', [y]).tensors[y]!.range.hi).toBe(LIMIT - 1);
+  });
+
+  it('refuses a difference of equal large terms, in a graph that no builder made', () => {
+    const builder = new GraphBuilder();
+    const shifted = (name: string): number => {
+      const x = builder.addInput(name, [1], { lo: 0, hi: 15 }, 1, 0);
+      const bias = { shape: [], data: Int32Array.of(LIMIT - 101) };
+      return builder.add({ kind: 'combine', name: 'shifted', terms: [{ x, coefficient: 1 }], bias });
+    };
+    const terms = (coefficient: number): { x: number; coefficient: number }[] => [
+      { x: 1, coefficient },
+      { x: 3, coefficient: -coefficient },
+    ];
+    expect([shifted('x'), shifted('z')]).toEqual([1, 3]);
+    const y = builder.add(
+      { kind: 'combine', name: 'difference', terms: terms(0), bias: null },
+      { range: { lo: 1 - LIMIT, hi: LIMIT - 1 } },
+    );
+    const graph = structuredClone(builder.finish('g', [y])) as Mutable<IntegerGraph>;
+    const node = graph.nodes.at(-1) as Mutable<Extract<IntegerNode, { kind: 'combine' }>>;
+    node.terms = terms(2 ** 26 + 12345);
+    const error = errorOf(() => validateGraph(graph as IntegerGraph));
+    expect(error.code).toBe('BOUND_EXCEEDED');
+    expect(error.mend).toContain('coefficients');
+  });
+});
+
+describe('sizes', () => {
+  it('of a tensor stay below 2^28 elements', () => {
+    const builder = new GraphBuilder();
+    const x = builder.addInput('x', [1, 1, 1], bytes, 1, 0);
+    const expand: NewNode = { kind: 'expand', name: 'n', x };
+    builder.add(expand, { shape: [1, 1, 2 ** 28 - 1] });
+    for (const grow of [
+      () => builder.add(expand, { shape: [1, 1, 2 ** 28] }),
+      () => builder.add({ kind: 'pad', name: 'n', x, before: [0, 0, 0], after: [0, 0, 2 ** 28 - 1], value: 0 }),
+    ]) {
+      const error = errorOf(grow);
+      expect(error.code).toBe('GRAPH_INVALID');
+      expect(error.message).toContain("node 'n': output shape [1, 1, 268435456] must have");
+    }
+    expect(errorOf(() => builder.addInput('wide', [2 ** 14, 2 ** 14], bytes, 1, 0)).message).toContain(
+      'fewer than 2^28',
+    );
+  });
+
+  it('of all tensors together stay below 2^28 elements per item', () => {
+    const builder = new GraphBuilder();
+    let x = builder.addInput('x', [1, 1, 1], bytes, 1, 0);
+    for (const axis of [0, 1, 2])
+      x = builder.add(
+        { kind: 'expand', name: 'n', x },
+        { shape: [axis === 0 ? 1 : 2 ** 12, axis < 2 ? 1 : 2 ** 11, 2 ** 4] },
+      );
+    const graph = (): IntegerGraph => builder.finish('g', [x]);
+    expect(graph().outputs).toEqual([x]);
+    x = builder.add({ kind: 'transpose', name: 't', x, permutation: [1, 0, 2] });
+    const error = errorOf(graph);
+    expect(error.code).toBe('GRAPH_INVALID');
+    expect(error.message).toContain('elements per item together');
+  });
+
+  it('of a rank are at most 255, of a kernel at most 2^16 taps', () => {
+    const builder = new GraphBuilder();
+    builder.addInput('x', new Array<number>(255).fill(1), bytes, 1, 0);
+    expect(errorOf(() => builder.addInput('y', new Array<number>(256).fill(1), bytes, 1, 0)).message).toContain(
+      'its rank is 256',
+    );
+    const x = builder.addInput('plane', [1, 300, 300], bytes, 1, 0);
+    const window = { kernel: [256, 256], strides: [1, 1], dilations: [1, 1], pads: [0, 0, 0, 0] } as const;
+    builder.add({ kind: 'sumPool', name: 'n', x, window });
+    const wide = { ...window, kernel: [256, 257] } as const;
+    expect(errorOf(() => builder.add({ kind: 'sumPool', name: 'n', x, window: wide })).message).toContain('65792 taps');
   });
 });
 
@@ -306,6 +483,8 @@ describe('form', () => {
     ['a fractional range', (g) => (g.tensors[0]!.range = { lo: 0.5, hi: 2 }), 'integer ends'],
     ['an input beyond float32', (g) => (g.tensors[0]!.range = { lo: 0, hi: 2 ** 24 }), 'below 2^24'],
     ['a layout that is no permutation', (g) => (g.tensors[0]!.layout = [0, 0, 1]), 'no permutation'],
+    ['a zero point beyond int32', (g) => (g.tensors[0]!.zeroPoint = 2 ** 31), 'zero point 2147483648 must be an int32'],
+    ['an input of 2^32 elements', (g) => (g.tensors[0]!.shape = [2 ** 32 + 2, 3, 3]), 'fewer than 2^28 elements'],
     ['a scale of 0', (g) => (g.tensors[0]!.scale = 0), 'positive finite'],
     [
       'weights of the wrong number',
@@ -317,6 +496,44 @@ describe('form', () => {
     const error = errorOf(() => validateGraph(changed(change)));
     expect(error.code).toBe('GRAPH_INVALID');
     expect(error.message).toContain(message);
+  });
+
+  it('refuses numbers that a commitment cannot hold, also where they decide nothing', () => {
+    const builder = new GraphBuilder();
+    const x = builder.addInput('x', [2], bytes, 1, 0);
+    const slice = (step: number): unknown =>
+      builder.add({ kind: 'slice', name: 's', x, starts: [0], steps: [step] }, { shape: [1] });
+    const pad = (value: number): unknown => builder.add({ kind: 'pad', name: 'p', x, before: [0], after: [0], value });
+    slice(2 ** 31 - 1);
+    pad(2 ** 31 - 1);
+    expect(errorOf(() => slice(2 ** 32 + 1)).message).toContain('axis 0: elements 0, 0 + 4294967297');
+    expect(errorOf(() => pad(2 ** 31)).message).toContain('padding value 2147483648 must be an integer below 2^31');
+  });
+
+  it('refuses exactly the poolings with a window altogether in padding: 20,000 windows, tap by tap', () => {
+    const random = seededRandom(Number(process.env['ASSAY_SEED'] ?? 5));
+    const int = (lo: number, hi: number): number => lo + Math.floor(random() * (hi - lo + 1));
+    let refused = 0;
+    for (let i = 0; i < 20_000; i++) {
+      const side = int(1, 4);
+      const [kernel, stride, dilation, before, after] = [int(1, 4), int(1, 4), int(1, 5), int(0, 7), int(0, 7)];
+      const count = Math.floor((side + before + after - (kernel - 1) * dilation - 1) / stride) + 1;
+      if (count < 1) continue;
+      const inside = (o: number): boolean =>
+        Array.from({ length: kernel }, (_, k) => o * stride + k * dilation - before).some((p) => p >= 0 && p < side);
+      const legal = Array.from({ length: count }, (_, o) => o).every(inside);
+      const builder = new GraphBuilder();
+      const across = i % 2 === 0;
+      const pair = (v: number, other: number): [number, number] => (across ? [v, other] : [other, v]);
+      const x = builder.addInput('x', [1, ...pair(side, 1)], bytes, 1, 0);
+      const pads = across ? ([before, 0, after, 0] as const) : ([0, before, 0, after] as const);
+      const window = { kernel: pair(kernel, 1), strides: pair(stride, 1), dilations: pair(dilation, 1), pads };
+      const add = (): number => builder.add({ kind: 'maxPool', name: 'pool', x, window });
+      if (legal) add();
+      else expect(errorOf(add).message).toContain('padding altogether');
+      if (!legal) refused++;
+    }
+    expect(refused).toBeGreaterThan(1000);
   });
 
   it('refuses a pooling window altogether in padding', () => {

@@ -4,9 +4,13 @@
  *
  * 1. Form. Ids are positions; nodes are in topological order; every tensor is an input or computed by exactly one
  *    node; tensor names are unique; at least one input and one output; an output is computed by a node and listed
- *    once; sides are >= 1; layouts are permutations; shapes are those that the operators give.
+ *    once; sides are >= 1 and ranks at most 255; layouts are permutations; shapes are those that the operators give;
+ *    all tensors together have fewer than 2^28 elements per item; zero points and steps are int32.
  * 2. Ranges. A declared range holds the proved one. Inputs, and operands of max and argMax, stay below 2^24.
- *    Every accumulator is below 2^31 in magnitude.
+ *    The magnitude of every node (bounds.ts step 3) is below 2^31: sum(|coefficient| * largest operand) + |bias|,
+ *    which bounds each term and each partial sum in any order, those inside the operands of combine, pooling sums and
+ *    wiring included. The range alone does not do: c*a - c*b may be small where c*a is not, and then int32 wraps and
+ *    float64 rounds, each engine in its own way.
  * 3. Products. Operands and weights of matmul, conv, mul, matmulActivations and scale are at most 2^11 in
  *    magnitude, which TF32's significand holds.
  * 4. Requant. 1 <= M < 2^28; |x*M + 2^23| < 2^52; the table's domain qLo..qHi is exactly the proved range of q and
@@ -22,9 +26,10 @@
  *    `exportExact` then splits it into parts that float32 holds and adds those in float64.
  */
 import { AssayError } from '../../common/errors.js';
+import { sizeOf } from '../tensor.js';
 import { hull, proveRanges, quotientRange, uniformRanges, type ChannelRanges } from './bounds.js';
 import { operandsOf, storageClass, storageClasses, type StorageClass } from './operands.js';
-import { graphError, inferShape, showShape, type NewNode } from './shapes.js';
+import { GRAPH_SIZE_LIMIT, graphError, inferShape, isInt32, showShape, type NewNode } from './shapes.js';
 import {
   ACCUMULATOR_LIMIT,
   FLOAT32_EXACT_LIMIT,
@@ -34,6 +39,9 @@ import {
   QUOTIENT_LO,
 } from './types.js';
 import type { IntRange, IntegerGraph, TensorInfo } from './types.js';
+
+/** A commitment holds a rank as uint8. */
+const RANK_LIMIT = 255;
 
 export interface ValidateOptions {
   /**
@@ -164,7 +172,9 @@ export function checkNode(
           throw graphError(node, `coefficient ${coefficient} must be an integer below 2^31 in magnitude`);
       break;
     case 'pad':
-      if (!Number.isInteger(node.value)) throw graphError(node, `padding value ${node.value} must be an integer`);
+      // Also where nothing is padded and no bound of an element sees it.
+      if (!Number.isInteger(node.value) || Math.abs(node.value) >= ACCUMULATOR_LIMIT)
+        throw graphError(node, `padding value ${node.value} must be an integer below 2^31 in magnitude`);
       break;
     case 'requant':
       checkRequant(node, operandRanges[0]!);
@@ -186,14 +196,14 @@ export function checkNode(
   }
 
   const proved = proveRanges(node, shapeOf, shape, operandRanges);
-  proved.lo.forEach((lo, channel) => {
-    const bound = Math.max(-lo, proved.hi[channel]!);
+  proved.magnitude.forEach((bound, channel) => {
     if (bound >= ACCUMULATOR_LIMIT)
-      throw boundError(node, `channel ${channel}: the accumulator may reach ${bound}, but must stay below 2^31`, {
-        channel,
-        bound,
-        limit: ACCUMULATOR_LIMIT,
-      });
+      throw boundError(
+        node,
+        `channel ${channel}: a partial sum may reach ${bound}, but must stay below 2^31`,
+        { channel, bound, limit: ACCUMULATOR_LIMIT },
+        node.kind === 'combine' ? 'Use smaller coefficients, or requantise the operands first.' : undefined,
+      );
   });
   return { shape, ranges: proved, storage: storageClass({ ...node, output: -1 }, reads) };
 }
@@ -217,13 +227,15 @@ export function checkTensor(info: TensorInfo): void {
   if (name === '') throw fail('a tensor needs a name');
   if (!shape.every((side) => Number.isInteger(side) && side >= 1))
     throw fail(`shape ${showShape(shape)} must have sides >= 1`);
+  if (shape.length > RANK_LIMIT) throw fail(`its rank is ${shape.length}, at most ${RANK_LIMIT} is allowed`);
+  if (sizeOf(shape) >= GRAPH_SIZE_LIMIT) throw fail(`shape ${showShape(shape)} must have fewer than 2^28 elements`);
   if (!Number.isInteger(range.lo) || !Number.isInteger(range.hi) || range.lo > range.hi)
     throw fail(`range ${range.lo}..${range.hi} must have integer ends, the lower one first`);
   if (Math.max(-range.lo, range.hi) >= ACCUMULATOR_LIMIT)
     throw fail(`range ${range.lo}..${range.hi} must stay below 2^31 in magnitude`);
   if (!(Number.isFinite(info.scale) && info.scale > 0))
     throw fail(`scale ${info.scale} must be a positive finite number`);
-  if (!Number.isInteger(info.zeroPoint)) throw fail(`zero point ${info.zeroPoint} must be an integer`);
+  if (!isInt32(info.zeroPoint)) throw fail(`zero point ${info.zeroPoint} must be an int32`);
   const axes = [...layout].sort((p, q) => p - q);
   if (axes.length !== shape.length || axes.some((axis, i) => axis !== i))
     throw fail(`layout [${layout.join(', ')}] is no permutation of the axes of ${showShape(shape)}`);
@@ -299,11 +311,15 @@ function checkForm(graph: IntegerGraph): void {
     if (names.has(info.name)) throw fail(`two tensors are named '${info.name}'`);
     names.add(info.name);
   }
+  const elements = tensors.reduce((total, { shape }) => total + sizeOf(shape), 0);
+  if (elements >= GRAPH_SIZE_LIMIT)
+    throw fail(`its tensors have ${elements} elements per item together, must have fewer than 2^28`);
   for (const id of inputs) checkInput(tensors[id]!);
   if (new Set(outputs).size !== outputs.length) throw fail('an output is listed twice');
+  const given = new Set(inputs);
   for (const id of outputs) {
     if (!definedBy.has(id)) throw fail(`output ${id} is no tensor`);
-    if (inputs.includes(id)) throw fail(`output '${tensors[id]!.name}' is an input; put a reshape between them`);
+    if (given.has(id)) throw fail(`output '${tensors[id]!.name}' is an input; put a reshape between them`);
   }
 }
 
@@ -311,9 +327,10 @@ function checkForm(graph: IntegerGraph): void {
 function checkAccumulators(graph: IntegerGraph): void {
   const classes = storageClasses(graph);
   const read = new Set(graph.nodes.flatMap((node) => operandsOf(node)));
+  const outputs = new Set(graph.outputs);
   for (const node of graph.nodes) {
     if (classes[node.output] !== 'accumulator') continue;
-    const published = graph.outputs.includes(node.output);
+    const published = outputs.has(node.output);
     const name = graph.tensors[node.output]!.name;
     if (published && read.has(node.output))
       throw graphError(

@@ -271,6 +271,38 @@ class CaseBuilder {
     });
   }
 
+  /** Terms with small coefficients, or with ones that bring the sum close to its limit of 2^31. */
+  private terms(operands: readonly TensorId[], bias: BroadcastConstant | null): { x: TensorId; coefficient: number }[] {
+    const { draw } = this;
+    if (draw.chance(0.7)) return operands.map((x) => ({ x, coefficient: draw.pick([1, 1, -1, 2, -3, 0]) }));
+    const room = 2 ** 31 - 1 - (bias?.data.reduce((most, v) => Math.max(most, Math.abs(v)), 0) ?? 0);
+    return operands.map((x) => {
+      const magnitude = this.builder.channelRanges(x).magnitude.reduce((most, v) => Math.max(most, v), 1);
+      const most = Math.floor(room / operands.length / magnitude);
+      return { x, coefficient: draw.pick([1, -1]) * draw.int(Math.ceil(most / 2), most) };
+    });
+  }
+
+  /**
+   * c * (x + b) - c * (z + b) with b and c of any size: its range is that of c * (x - z), whatever its terms are. Where
+   * those are too large for exact arithmetic the bounds must refuse it.
+   */
+  private difference(shape: readonly number[], name: string): TensorId {
+    const { draw } = this;
+    const size = (bits: number): number => draw.int(1, 2 ** (draw.chance(0.5) ? bits : draw.int(1, bits)) - 101);
+    const coefficient = Math.max(1, size(27));
+    const bias = { shape: [], data: Int32Array.of(Math.max(1, size(31))) };
+    const shifted = (): TensorId => {
+      const x = this.input(shape, { lo: 0, hi: 15 });
+      return this.add({ kind: 'combine', name: 'shifted', terms: [{ x, coefficient: 1 }], bias });
+    };
+    const terms = [
+      { x: shifted(), coefficient },
+      { x: shifted(), coefficient: -coefficient },
+    ];
+    return this.add({ kind: 'combine', name, terms, bias: null });
+  }
+
   private static blank(kind: IntegerNodeKind): { name: string } {
     return { name: `the ${kind}` };
   }
@@ -308,13 +340,11 @@ class CaseBuilder {
         // Accumulators of products under a factor are what a runtime likes to fuse.
         const sum = draw.chance(0.4) ? this.node(draw.pick(['matmul', 'conv'])) : null;
         const shape = sum === null ? draw.shape(0, 3, 5) : this.builder.tensor(sum).shape;
+        if (sum === null && draw.chance(0.3)) return this.difference(shape, base.name);
         const xs = Array.from({ length: draw.int(sum === null ? 1 : 0, 2) }, () => this.anything(shape));
-        const terms = [...(sum === null ? [] : [sum]), ...xs].map((x) => ({
-          x,
-          coefficient: draw.pick([1, 1, -1, 2, -3, 0]),
-        }));
+        const operands = [...(sum === null ? [] : [sum]), ...xs];
         const bias = draw.chance(0.5) ? draw.constant(shape, { lo: -(2 ** 26), hi: 2 ** 26 }) : null;
-        return this.add({ kind, ...base, terms, bias });
+        return this.add({ kind, ...base, terms: this.terms(operands, bias), bias });
       }
       case 'scale': {
         const shape = draw.shape(0, 3, 5);
