@@ -82,6 +82,11 @@ export const ERROR_CODES = {
     what: 'The rollup contract has no batch of that name, or its receipts cannot be read back from the chain.',
     mend: 'Check the batch hash, the contract address and the network.',
   },
+  CHAIN_FEE_TOO_LOW: {
+    kind: 'infrastructure',
+    what: 'The node takes no transaction at the fee that was offered.',
+    mend: 'Wait: the transaction is signed again at the fee of the day.',
+  },
   CHAIN_MISMATCH: {
     kind: 'usage',
     what: 'The chain or the contract at an address is not the one that was named.',
@@ -191,6 +196,11 @@ export const ERROR_CODES = {
     kind: 'invalid',
     what: 'An executor was asked to sign a second, different receipt for one order.',
     mend: 'Nothing to mend: the first receipt stands. Find out why the same order gave two results.',
+  },
+  EXECUTION_NOT_FOUND: {
+    kind: 'usage',
+    what: 'A receipt was to be signed for an order that this executor has not executed.',
+    mend: 'Run the order on this executor first, or send the receipt to the executor that ran it.',
   },
   EXECUTOR_CLOSED: {
     kind: 'usage',
@@ -381,6 +391,11 @@ export const ERROR_CODES = {
     kind: 'usage',
     what: 'The pipeline is closed or closing.',
     mend: 'Open it again.',
+  },
+  POSTER_ELSEWHERE: {
+    kind: 'infrastructure',
+    what: 'This process does not hold the lock of the posting account, so it signs no transaction.',
+    mend: 'Nothing: the process that holds the lock posts; this one takes over when that one ends.',
   },
   QUEUE_UNAVAILABLE: {
     kind: 'infrastructure',

@@ -26,6 +26,10 @@ abstract class Adversary implements Executor {
     return this.honest.traces;
   }
 
+  get executions(): Executor['executions'] {
+    return this.honest.executions;
+  }
+
   abstract execute(order: JobOrder, bundle: Bundle, inputs: readonly Int32Array[]): Promise<ExecutionResult>;
 
   sign(receipt: Receipt): Promise<Hex> {
@@ -36,7 +40,10 @@ abstract class Adversary implements Executor {
     return this.honest.close();
   }
 
-  /** Passes `slots` off as the order's execution: commits to them and stores them as a trace. */
+  /**
+   * Passes `slots` off as the order's execution: commits to them, stores them as a trace, and forges the wrapped node's
+   * record of the order, without which that node would not sign the lie.
+   */
   protected async claim(
     order: JobOrder,
     bundle: Bundle,
@@ -48,13 +55,13 @@ abstract class Adversary implements Executor {
     const outputs = outputsFrom(bundle, slots);
     await this.traces.put('trace', roots.traceRoot, slots, items);
     await this.traces.put('result', roots.outputRoot, outputs, items);
+    const facts = { orderHash: hashOrder(order, this.domain), modelDigest: order.modelDigest, items };
+    await this.executions?.record({ ...facts, ...roots, lane: order.lane, policyHash: order.policyHash });
     return {
+      ...facts,
       ...roots,
       outputs,
       slots,
-      orderHash: hashOrder(order, this.domain),
-      modelDigest: order.modelDigest,
-      items,
       engine: honest.engine,
       elapsedMs: honest.elapsedMs,
     };

@@ -1,11 +1,14 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { HDNodeWallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { evaluateGraph } from '../graph/index.js';
 import { recoverReceiptSigner } from '../receipts/index.js';
+import type { Receipt } from '../receipts/index.js';
 import { FlippedOutput, SmallerModel, StaleAnswer } from './adversaries.js';
-import { openIdentity } from './identity.js';
+import { openIdentity, openSigner } from './identity.js';
+import type { Identity } from './identity.js';
 import { ExecutorNode } from './node.js';
 import type { ExecutorNodeOptions } from './node.js';
 import { images, smallClassifier } from './testing/digits.js';
@@ -76,13 +79,78 @@ describe('ExecutorNode', () => {
     await expect(node.execute({ ...order, items: 1 }, bundle, inputs)).rejects.toMatchObject({ code: 'INPUT_RANGE' });
   });
 
-  it('signs neither for another executor nor for a trace that it does not hold', async () => {
+  it('runs nothing under the digest of another bundle, and keeps nothing under it', async () => {
+    const [honest, other] = [smallClassifier(31, 6), smallClassifier(32, 6)];
+    const inputs = images(2, 8);
+    const order = orderFor(honest, inputs, 2, nonce++);
+    const lie = node.execute(order, { ...other, digest: honest.digest }, inputs);
+    await expect(lie).rejects.toMatchObject({
+      code: 'ORDER_MISMATCH',
+      meta: { expected: honest.digest, found: other.digest },
+    });
+    const values = evaluateGraph(honest.graph, inputs, 2);
+    const result = await node.execute(order, honest, inputs);
+    expect(result.outputs).toEqual(honest.graph.outputs.map((id) => values[id]!));
+  });
+
+  it('signs nothing but what it has executed for the order', async () => {
     const { order, inputs } = job(1, 4);
     const receipt = receiptFor(order, await node.execute(order, bundle, inputs), node.address);
-    const other = node.sign({ ...receipt, executor: `0x${'ee'.repeat(20)}` });
-    await expect(other).rejects.toMatchObject({ code: 'ORDER_MISMATCH' });
-    const unknown = node.sign({ ...receipt, traceRoot: `0x${'ee'.repeat(32)}` });
-    await expect(unknown).rejects.toMatchObject({ code: 'TRACE_NOT_FOUND' });
+    const other = job(1, 14);
+    const elsewhere = await node.execute(other.order, bundle, other.inputs);
+    const lies: Partial<Receipt>[] = [
+      { executor: `0x${'ee'.repeat(20)}` },
+      { modelDigest: `0x${'ee'.repeat(32)}` },
+      { inputRoot: elsewhere.inputRoot },
+      { outputRoot: elsewhere.outputRoot },
+      // Both are stored here: having a trace is not having it for this order.
+      { traceRoot: elsewhere.traceRoot },
+      { traceRoot: `0x${'00'.repeat(32)}` },
+      { traceRoot: `0x${'00'.repeat(32)}`, lane: 'zk' },
+      { opCount: receipt.opCount + 1 },
+      { items: 2 },
+      { lane: 'optimistic' },
+      { policyHash: `0x${'ee'.repeat(32)}` },
+    ];
+    for (const lie of lies) {
+      const signed = node.sign({ ...receipt, ...lie });
+      await expect(signed, JSON.stringify(lie)).rejects.toMatchObject({ code: 'ORDER_MISMATCH' });
+    }
+    for (const traceRoot of [receipt.traceRoot, `0x${'00'.repeat(32)}`] as const) {
+      const unseen = node.sign({ ...receipt, orderHash: `0x${'ee'.repeat(32)}`, traceRoot });
+      await expect(unseen).rejects.toMatchObject({ code: 'EXECUTION_NOT_FOUND' });
+    }
+    expect(options.identity.journal.find(receipt.orderHash)).toBeNull();
+    await node.sign(receipt);
+  });
+
+  it('signs without a trace in the zk lane alone', async () => {
+    const inputs = images(1, 15);
+    const order = { ...orderFor(bundle, inputs, 1, nonce++), lane: 'zk' } as const;
+    const result = await node.execute(order, bundle, inputs);
+    const receipt = { ...receiptFor(order, result, node.address), traceRoot: `0x${'00'.repeat(32)}` } as const;
+    await expect(node.sign({ ...receipt, outputRoot: result.inputRoot })).rejects.toMatchObject({
+      code: 'ORDER_MISMATCH',
+    });
+    expect(recoverReceiptSigner(receipt, await node.sign(receipt), DOMAIN)).toBe(node.address);
+  });
+
+  it('signs after a restart what it executed before, while it holds the trace', async () => {
+    const home = join(folder, 'restarted');
+    const start = async (): Promise<ExecutorNode> =>
+      ExecutorNode.start({ ...options, identity: await openIdentity(home), engine: 'reference' });
+    const [first, second] = [job(1, 16), job(1, 17)];
+    const before = await start();
+    const receipts = [
+      receiptFor(first.order, await before.execute(first.order, bundle, first.inputs), before.address),
+      receiptFor(second.order, await before.execute(second.order, bundle, second.inputs), before.address),
+    ] as const;
+    await before.close();
+    const after = await start();
+    expect(recoverReceiptSigner(receipts[0], await after.sign(receipts[0]), DOMAIN)).toBe(before.address);
+    await rm(after.traces.path('trace', receipts[1].traceRoot));
+    await expect(after.sign(receipts[1])).rejects.toMatchObject({ code: 'TRACE_NOT_FOUND' });
+    await after.close();
   });
 
   it('refuses a model that its memory budget cannot hold', async () => {
@@ -147,6 +215,21 @@ describe('ExecutorNode', () => {
     await expect(start).rejects.toMatchObject({ code: 'ENGINE_UNAVAILABLE' });
     await identity.journal.close();
   });
+
+  it('takes a publicly known key for the development chain alone', async () => {
+    // Account 0 of anvil.
+    const signer = HDNodeWallet.fromPhrase('test test test test test test test test test test test junk', undefined);
+    const open = async (): Promise<Identity> => {
+      await mkdir(join(folder, 'known'), { recursive: true });
+      return openSigner(join(folder, 'known'), signer, { firstUse: true });
+    };
+    const here = await ExecutorNode.start({ ...options, identity: await open(), engine: 'reference' });
+    await here.close();
+    const identity = await open();
+    const elsewhere = ExecutorNode.start({ ...options, identity, domain: { ...DOMAIN, chainId: 1n } });
+    await expect(elsewhere).rejects.toMatchObject({ code: 'DEV_KEY_REFUSED', meta: { chainId: '1' } });
+    await identity.journal.close();
+  });
 });
 
 describe('adversaries', () => {
@@ -166,6 +249,10 @@ describe('adversaries', () => {
     expect([lie.outputRoot, lie.traceRoot]).not.toContain(honest.outputRoot);
     expect(lie.traceRoot).not.toBe(honest.traceRoot);
     expect((await node.traces.get('trace', lie.traceRoot, bundle)).tensors).toEqual(lie.slots);
+    const receipt = receiptFor(order, lie, node.address);
+    expect(recoverReceiptSigner(receipt, await new FlippedOutput(node, DOMAIN).sign(receipt), DOMAIN)).toBe(
+      node.address,
+    );
   });
 
   it('run a smaller model under the name of the one ordered, and get it signed', async () => {

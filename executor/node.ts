@@ -2,9 +2,10 @@
  * An executor: a key, a journal of what it has signed, and a thread that runs models.
  *
  *   execute  checks that order, bundle and input belong together, runs the model in the worker thread, stores trace and
- *            result under their roots, and returns the integers with their commitments.
- *   sign     signs a receipt for a trace that this node holds, once per order.
+ *            result under their roots, records what was executed, and returns the integers with their commitments.
+ *   sign     signs a receipt that states what this node has executed for its order, once per order.
  */
+import { DEVELOPMENT_CHAIN_ID, isDevelopmentAccount } from '../common/development-keys.js';
 import { AssayError } from '../common/errors.js';
 import type { Bundle, Tensor } from '../graph/index.js';
 import { hashOrder, hashReceipt, signReceipt } from '../receipts/index.js';
@@ -12,7 +13,9 @@ import type { Hex, JobOrder, Receipt, ReceiptDomain } from '../receipts/index.js
 import type { EngineName } from './engine.js';
 import type { MissingEngine } from './engines.js';
 import type { Execution } from './execute.js';
+import { Executions, NO_TRACE } from './executions.js';
 import type { Identity } from './identity.js';
+import type { ModelTest } from './model-test.js';
 import type { SelfTestReport } from './self-test.js';
 import { TraceStore } from './trace-store.js';
 import type { WorkerSettings } from './worker-messages.js';
@@ -33,14 +36,20 @@ export interface Executor {
   readonly address: Hex;
   readonly traces: TraceStore;
   /**
+   * What `sign` holds receipts against, in executors that keep records. Written by `execute`; the adversaries of
+   * adversaries.ts write their lies here, as they write their traces, and nobody else does.
+   */
+  readonly executions?: Executions | undefined;
+  /**
    * @param inputs one array per graph input, order.items * size(item shape) integers each.
    * @throws AssayError ORDER_MISMATCH, INPUT_RANGE, MODEL_TOO_LARGE, ENGINE_FAILED, ENGINE_NOT_EXACT, STORE_FULL,
    *   EXECUTOR_WORKER_FAILED, EXECUTOR_CLOSED.
    */
   execute(order: JobOrder, bundle: Bundle, inputs: readonly Int32Array[]): Promise<ExecutionResult>;
   /**
-   * @throws AssayError EQUIVOCATION_REFUSED where another receipt was signed for the order, ORDER_MISMATCH where the
-   *   receipt names another executor, TRACE_NOT_FOUND where its trace is not held here.
+   * @throws AssayError EQUIVOCATION_REFUSED where another receipt was signed for the order; ORDER_MISMATCH where the
+   *   receipt names another executor, or states anything but what was executed; EXECUTION_NOT_FOUND where its order was
+   *   never executed here; TRACE_NOT_FOUND where the trace is not held any more.
    */
   sign(receipt: Receipt): Promise<Hex>;
   close(): Promise<void>;
@@ -50,7 +59,7 @@ export interface ExecutorNodeOptions {
   readonly identity: Identity;
   /** Where receipts will be settled. */
   readonly domain: ReceiptDomain;
-  /** Folder of traces and results. */
+  /** Folder of traces, results and records of what was executed. */
   readonly traceFolder: string;
   /** Default: the best engine of this machine that is exact. */
   readonly engine?: EngineName;
@@ -61,12 +70,13 @@ export interface ExecutorNodeOptions {
 }
 
 const DEFAULT_BUDGET_BYTES = 2 ** 31;
-const NO_TRACE: Hex = `0x${'00'.repeat(32)}`;
 
 export class ExecutorNode implements Executor {
   readonly address: Hex;
   readonly traces: TraceStore;
+  readonly executions: Executions;
   readonly #options: ExecutorNodeOptions;
+  readonly #modelTests = new Map<string, ModelTest>();
   #thread: WorkerThread;
   #closed = false;
 
@@ -75,10 +85,21 @@ export class ExecutorNode implements Executor {
     this.#thread = thread;
     this.address = options.identity.address;
     this.traces = new TraceStore(options.traceFolder);
+    this.executions = new Executions(options.traceFolder, this.address);
   }
 
-  /** Starts the thread, opens the engine and tests it. @throws AssayError ENGINE_UNAVAILABLE, EXECUTOR_WORKER_FAILED. */
+  /**
+   * Starts the thread, opens the engine and tests it.
+   * @throws AssayError ENGINE_UNAVAILABLE, EXECUTOR_WORKER_FAILED; DEV_KEY_REFUSED for a publicly known key where
+   *   receipts are settled on any chain but the local development chain.
+   */
   static async start(options: ExecutorNodeOptions): Promise<ExecutorNode> {
+    const { chainId } = options.domain;
+    const { address } = options.identity;
+    if (chainId !== DEVELOPMENT_CHAIN_ID && isDevelopmentAccount(address)) {
+      const message = `executor ${address} has a publicly known key, and its receipts are for chain ${chainId}`;
+      throw new AssayError('DEV_KEY_REFUSED', message, { meta: { address, chainId: String(chainId) } });
+    }
     return new ExecutorNode(options, await WorkerThread.start(settingsOf(options)));
   }
 
@@ -95,6 +116,11 @@ export class ExecutorNode implements Executor {
     return this.#thread.start.selfTest;
   }
 
+  /** On a GPU: how each model that has run was tested before its first job, by bundle digest. */
+  get modelTests(): ReadonlyMap<string, ModelTest> {
+    return this.#modelTests;
+  }
+
   /** Engines of higher preference that this machine lacks, each with reason and mend. */
   get missingEngines(): readonly MissingEngine[] {
     return this.#thread.start.missing;
@@ -107,7 +133,8 @@ export class ExecutorNode implements Executor {
     }
     const thread = await this.#running();
     const reply = await thread.execute(bundle, inputs, order.items, order.inputRoot);
-    return {
+    if (reply.modelTest !== null) this.#modelTests.set(bundle.digest, reply.modelTest);
+    const result: ExecutionResult = {
       ...reply.execution,
       orderHash: hashOrder(order, this.#options.domain),
       modelDigest: order.modelDigest,
@@ -115,6 +142,8 @@ export class ExecutorNode implements Executor {
       engine: thread.start.engine,
       elapsedMs: reply.elapsedMs,
     };
+    await this.executions.record({ ...result, lane: order.lane, policyHash: order.policyHash });
+    return result;
   }
 
   /**
@@ -136,16 +165,9 @@ export class ExecutorNode implements Executor {
       const message = `the receipt names executor ${receipt.executor}, this node is ${this.address}`;
       throw new AssayError('ORDER_MISMATCH', message, { meta: { expected: this.address, found: receipt.executor } });
     }
-    if (receipt.traceRoot !== NO_TRACE && !(await this.traces.has('trace', receipt.traceRoot))) {
-      throw new AssayError(
-        'TRACE_NOT_FOUND',
-        `refused to sign: no trace with root ${receipt.traceRoot} is stored here`,
-        {
-          meta: { root: receipt.traceRoot },
-        },
-      );
-    }
     const receiptHash = hashReceipt(receipt, domain);
+    // What has been signed was checked then, and its trace may be gone since.
+    if (identity.journal.find(receipt.orderHash) === null) await this.#checkExecuted(receipt);
     return identity.journal.signOnce(receipt.orderHash, receiptHash, () =>
       signReceipt(receipt, domain, identity.signer),
     );
@@ -163,8 +185,20 @@ export class ExecutorNode implements Executor {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    await this.#thread.close();
-    await this.#options.identity.journal.close();
+    try {
+      await this.#thread.close();
+    } finally {
+      await this.#options.identity.journal.close();
+    }
+  }
+
+  async #checkExecuted(receipt: Receipt): Promise<void> {
+    await this.executions.check(receipt);
+    const root = receipt.traceRoot;
+    if (root === NO_TRACE || (await this.traces.has('trace', root))) return;
+    throw new AssayError('TRACE_NOT_FOUND', `refused to sign: no trace with root ${root} is stored here`, {
+      meta: { root },
+    });
   }
 
   /** The thread; a new one where the last has died. */

@@ -10,12 +10,15 @@
  *   2. Else all cases with convolutions written as matrix products. All equal: class `exact-im2col`.
  *   3. Else `float-only`.
  *
+ * On a GPU, every model is tested once more with its own shapes before its first job (model-test.ts).
+ *
  * A pass is evidence, not proof: disputes and audits are what answers for a device that errs elsewhere.
  */
 import { asAssayError } from '../common/errors.js';
-import { evaluateGraph, GraphBuilder, sizeOf, slotsOf } from '../graph/index.js';
+import { evaluateGraph, GraphBuilder, slotsOf } from '../graph/index.js';
 import type { IntegerGraph, IntegerNodeKind, NewNode, RequantTable, TensorId, Window2d } from '../graph/index.js';
 import type { ConvolutionForm, DeviceClass, Engine, EngineName } from './engine.js';
+import { countDiffering, extremeInputs, PATTERNS, scramble } from './extreme-inputs.js';
 import { bundleOfGraph } from './graph-bundle.js';
 
 export interface SelfTestCase {
@@ -67,7 +70,7 @@ let prepared: readonly PreparedCase[] | null = null;
 /** The same for every engine, and the reference takes longer than any of them: made once per process. */
 function preparedCases(): readonly PreparedCase[] {
   prepared ??= [...selfTestGraphs()].map(([name, graph]) => {
-    const inputs = extremeInputs(graph);
+    const inputs = extremeInputs(graph, PATTERNS);
     const values = evaluateGraph(graph, inputs, PATTERNS.length);
     return { name, graph, inputs, expected: slotsOf(graph).map((slot) => values[slot]!) };
   });
@@ -92,40 +95,6 @@ async function runCase(
   } catch (error) {
     return { name, kind, form, elements, differing: elements, failure: asAssayError(error).message };
   }
-}
-
-function countDiffering(expected: readonly Int32Array[], found: readonly Int32Array[]): number {
-  let differing = 0;
-  expected.forEach((slot, index) => {
-    for (let element = 0; element < slot.length; element++) {
-      if (found[index]?.[element] !== slot[element]) differing++;
-    }
-  });
-  return differing;
-}
-
-/** Element `index` of an input of range lo..hi, one pattern per item of the batch. */
-const PATTERNS: readonly ((index: number, lo: number, hi: number) => number)[] = [
-  (_, __, hi) => hi,
-  (_, lo) => lo,
-  (index, lo, hi) => (index % 2 === 0 ? hi : lo),
-  (index, lo, hi) => lo + (scramble(index) % (hi - lo + 1)),
-];
-
-function extremeInputs(graph: IntegerGraph): Int32Array[] {
-  return graph.inputs.map((id) => {
-    const { shape, range } = graph.tensors[id]!;
-    const size = sizeOf(shape);
-    return Int32Array.from({ length: size * PATTERNS.length }, (_, index) =>
-      PATTERNS[Math.floor(index / size)]!(index % size, range.lo, range.hi),
-    );
-  });
-}
-
-/** A fixed scattering of the natural numbers over 0 .. 2^31 - 1 (Knuth's multiplicative hash, twice). */
-function scramble(index: number): number {
-  const once = Math.imul(index + 1, 2654435761) >>> 0;
-  return Math.imul(once ^ (once >>> 15), 2246822519) >>> 1;
 }
 
 const BYTE = { lo: -127, hi: 127 } as const;

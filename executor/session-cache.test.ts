@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SessionCache } from './session-cache.js';
 import type { SessionKey } from './session-cache.js';
 
@@ -115,6 +115,67 @@ describe('SessionCache', () => {
     await cache.close();
     expect(a.session.closed).toBe(true);
     await expect(cache.acquire(key('a'), 10, loader('a'))).rejects.toMatchObject({ code: 'EXECUTOR_CLOSED' });
+  });
+
+  describe('where a session fails to close', () => {
+    const stuck = async () => ({ close: () => Promise.reject(new Error('device lost')) });
+    let failures: string[];
+    const cacheOf = (budgetBytes: number) =>
+      new SessionCache(budgetBytes, ({ model }, { message }) => failures.push(`${model}: ${message}`));
+    /** What Node.js would end the process for. */
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => unhandled.push(reason);
+    beforeEach(() => {
+      failures = [];
+      unhandled.length = 0;
+      process.on('unhandledRejection', note);
+    });
+    afterEach(() => {
+      process.off('unhandledRejection', note);
+    });
+    const settle = () => new Promise((resolve) => setTimeout(resolve, 10));
+
+    it('lends the model that took its place', async () => {
+      const cache = cacheOf(100);
+      (await cache.acquire(key('a'), 60, stuck)).release();
+      const b = await cache.acquire(key('b'), 60, loader('b'));
+      expect(b.session.closed).toBe(false);
+      expect(failures).toEqual(['a: device lost']);
+      expect(cache.keys.map(({ model }) => model)).toEqual(['b']);
+      b.release();
+      // Its next caller gets a fresh one.
+      expect((await cache.acquire(key('a'), 60, loader('a'))).session.model).toBe('a');
+      await settle();
+      expect(unhandled).toEqual([]);
+    });
+
+    it('leaves no rejection unhandled when the last lease of a closed cache comes back', async () => {
+      const cache = cacheOf(100);
+      const a = await cache.acquire(key('a'), 10, stuck);
+      await cache.close();
+      a.release();
+      await settle();
+      expect(unhandled).toEqual([]);
+      expect(failures).toEqual(['a: device lost']);
+    });
+
+    it('closes all others', async () => {
+      const cache = cacheOf(100);
+      (await cache.acquire(key('a'), 10, stuck)).release();
+      const b = await cache.acquire(key('b'), 10, loader('b'));
+      b.release();
+      await cache.close();
+      expect(b.session.closed).toBe(true);
+      expect(failures).toEqual(['a: device lost']);
+    });
+
+    it('warns by default', async () => {
+      const warned = new Promise<Error>((resolve) => process.once('warning', resolve));
+      const cache = new SessionCache(100);
+      (await cache.acquire(key('a'), 10, stuck)).release();
+      await cache.close();
+      expect((await warned).message).toBe('the exact session of model a on reference failed to close: device lost');
+    });
   });
 
   it('keeps its promises under random use', async () => {

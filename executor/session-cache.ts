@@ -6,9 +6,12 @@
  * - A session in use is never closed: `acquire` lends it, `release` gives it back.
  * - Callers that ask for a session while it loads share the one load.
  *
+ * A session that fails to close concerns nobody who asks for another one: the failure goes to `onCloseFailure`, and its
+ * bytes count as free, since what the engine still holds of it cannot be known.
+ *
  * Admission is decided at once, before anything is awaited, so that concurrent callers cannot both take the same room.
  */
-import { AssayError } from '../common/errors.js';
+import { asAssayError, AssayError } from '../common/errors.js';
 import type { EngineName } from './engine.js';
 
 export type SessionKind = 'exact' | 'float';
@@ -30,6 +33,9 @@ export interface Lease<S> {
   release(): void;
 }
 
+/** Told of a session that could not be closed. Must not throw. */
+export type CloseFailure = (key: SessionKey, error: AssayError) => void;
+
 interface Entry {
   readonly key: SessionKey;
   readonly session: Promise<Closable>;
@@ -43,8 +49,14 @@ export class SessionCache {
   readonly #closing = new Set<Promise<void>>();
   #closed = false;
 
-  /** @param budgetBytes of all sessions together. */
-  constructor(readonly budgetBytes: number) {}
+  /**
+   * @param budgetBytes of all sessions together.
+   * @param onCloseFailure default: a warning of the process, which Node.js prints on stderr.
+   */
+  constructor(
+    readonly budgetBytes: number,
+    readonly onCloseFailure: CloseFailure = warn,
+  ) {}
 
   /** Predicted bytes of everything loaded or loading. */
   get usedBytes(): number {
@@ -110,7 +122,10 @@ export class SessionCache {
 
   #evict(id: string, entry: Entry): void {
     this.#entries.delete(id);
-    const closing = entry.session.then((session) => session.close()).finally(() => this.#closing.delete(closing));
+    const closing = entry.session
+      .then((session) => session.close())
+      .catch((error: unknown) => this.onCloseFailure(entry.key, asAssayError(error)))
+      .finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
   }
 
@@ -129,6 +144,13 @@ export class SessionCache {
       if (this.#closed && entry.leases === 0) this.#evict(id, entry);
     };
   }
+}
+
+function warn({ engine, model, kind }: SessionKey, error: AssayError): void {
+  process.emitWarning(`the ${kind} session of model ${model} on ${engine} failed to close: ${error.message}`, {
+    type: 'SessionCache',
+    code: error.code,
+  });
 }
 
 function idOf({ engine, model, kind }: SessionKey): string {

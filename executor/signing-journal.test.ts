@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
-import { appendFile, mkdtemp, readFile, rm, truncate, unlink, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, open, readFile, rm, truncate, unlink, writeFile } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Hex } from '../receipts/types.js';
 import { FileJournal } from './signing-journal.js';
 
@@ -158,12 +159,39 @@ describe('FileJournal', () => {
   it('stops signing when its lock is gone', async () => {
     const journal = await FileJournal.create(path, ADDRESS);
     await unlink(`${path}.lock`);
-    const second = await FileJournal.open(path, ADDRESS);
-    // The second holder is this very process, which the lock cannot tell apart: make it another's.
-    await writeFile(`${path}.lock`, JSON.stringify({ pid: 1, started: 'other' }));
     const sign = async (): Promise<Hex> => signature(1);
     await expect(journal.signOnce(hash(1), hash(10), sign)).rejects.toMatchObject({ code: 'JOURNAL_LOCKED' });
+    const second = await FileJournal.open(path, ADDRESS);
+    await expect(journal.signOnce(hash(1), hash(10), sign)).rejects.toMatchObject({ code: 'JOURNAL_LOCKED' });
+    // Closing the first leaves the lock of the second alone.
+    await journal.close();
+    expect(await second.signOnce(hash(1), hash(11), sign)).toBe(signature(1));
     await second.close();
+  });
+
+  it('refuses a signature whose line was written short, undoes it, and goes on', async () => {
+    const journal = await FileJournal.create(path, ADDRESS);
+    await journal.signOnce(hash(1), hash(10), async () => signature(1));
+    const before = await readFile(path, 'utf8');
+    const handle = await open(path);
+    const prototype = Object.getPrototypeOf(handle) as FileHandle;
+    await handle.close();
+    // As write(2) may: a part of the bytes, and no error.
+    const write = prototype.write as (bytes: Uint8Array, offset: number, length: number, at: number) => unknown;
+    const spy = vi.spyOn(prototype, 'write').mockImplementationOnce(function (this: FileHandle, ...[line]: unknown[]) {
+      return write.call(this, Buffer.from(line as Uint8Array), 0, 30, before.length);
+    } as FileHandle['write']);
+    const short = journal.signOnce(hash(2), hash(20), async () => signature(2));
+    await expect(short).rejects.toMatchObject({ code: 'STORE_FULL', meta: { written: 30 } });
+    expect(spy).toHaveBeenCalledTimes(1);
+    spy.mockRestore();
+    expect(await readFile(path, 'utf8')).toBe(before);
+    expect(journal.find(hash(2))).toBeNull();
+    expect(await journal.signOnce(hash(2), hash(21), async () => signature(3))).toBe(signature(3));
+    await journal.close();
+    const reopened = await FileJournal.open(path, ADDRESS);
+    expect(reopened.find(hash(2))?.receiptHash).toBe(hash(21));
+    await reopened.close();
   });
 
   it('appends behind what is there', async () => {

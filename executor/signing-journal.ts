@@ -12,13 +12,14 @@
  * File: one JSON object per line. The first names the key's address. A last line without its newline is what a crash
  * in the middle of a write leaves; its signature has not left, so it is cut off. Any other bad line is corruption.
  */
-import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { link, open, readFile, unlink, writeFile } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { AssayError } from '../common/errors.js';
 import type { Hex } from '../receipts/types.js';
 import { diskError, writeDurably } from './durable-file.js';
+import { takeLock } from './lock-file.js';
+import type { Lock } from './lock-file.js';
 
 export interface SignedEntry {
   readonly orderHash: Hex;
@@ -45,7 +46,7 @@ const HASH = /^0x[0-9a-f]{64}$/;
 export class FileJournal implements Journal {
   readonly #entries: Map<Hex, SignedEntry>;
   readonly #file: FileHandle;
-  readonly #lockPath: string;
+  readonly #lock: Lock;
   /** Signing is one at a time: the check and the write must not be interleaved with another order's. */
   #turn: Promise<unknown> = Promise.resolve();
   #closed = false;
@@ -56,11 +57,11 @@ export class FileJournal implements Journal {
     readonly path: string,
     readonly address: Hex,
     file: FileHandle,
-    lockPath: string,
+    lock: Lock,
     entries: Map<Hex, SignedEntry>,
   ) {
     this.#file = file;
-    this.#lockPath = lockPath;
+    this.#lock = lock;
     this.#entries = entries;
   }
 
@@ -83,8 +84,7 @@ export class FileJournal implements Journal {
    * @throws AssayError JOURNAL_MISSING, JOURNAL_LOCKED, JOURNAL_CORRUPT (also where it belongs to another key).
    */
   static async open(path: string, address: Hex): Promise<FileJournal> {
-    const lockPath = `${path}.lock`;
-    await takeLock(lockPath, path);
+    const lock = await lockJournal(path);
     let file: FileHandle | null = null;
     try {
       const text = await readJournal(path, address);
@@ -95,10 +95,10 @@ export class FileJournal implements Journal {
         await file.truncate(Buffer.byteLength(text.slice(0, whole)));
         await file.sync();
       }
-      return new FileJournal(path, address.toLowerCase() as Hex, file, lockPath, entries);
+      return new FileJournal(path, address.toLowerCase() as Hex, file, lock, entries);
     } catch (error) {
       await file?.close();
-      await unlink(lockPath);
+      await lock.release();
       throw error;
     }
   }
@@ -122,7 +122,7 @@ export class FileJournal implements Journal {
     if (this.#closed) return;
     this.#closed = true;
     await this.#file.close();
-    await unlink(this.#lockPath);
+    await this.#lock.release();
   }
 
   async #sign(orderHash: Hex, receiptHash: Hex, sign: () => Promise<Hex>): Promise<Hex> {
@@ -145,8 +145,17 @@ export class FileJournal implements Journal {
     const entry: SignedEntry = { orderHash, receiptHash, signature: await sign() };
     await this.#checkLock();
     const { size } = await this.#file.stat();
+    const line = Buffer.from(`${JSON.stringify(entry)}\n`);
     try {
-      await this.#file.write(`${JSON.stringify(entry)}\n`, size);
+      // A disk that fills up, or a quota, may take a part of the line without an error.
+      const { bytesWritten } = await this.#file.write(line, 0, line.length, size);
+      if (bytesWritten !== line.length) {
+        throw new AssayError(
+          'STORE_FULL',
+          `journal ${this.path}: ${bytesWritten} of ${line.length} bytes were written`,
+          { meta: { path: this.path, written: bytesWritten, expected: line.length } },
+        );
+      }
       await this.#file.sync();
     } catch (error) {
       await this.#undo(size, error);
@@ -156,11 +165,9 @@ export class FileJournal implements Journal {
     return entry.signature;
   }
 
-  /** Somebody who removed the lock file by hand may have let a second executor in. */
   async #checkLock(): Promise<void> {
-    const holder = await readHolder(this.#lockPath);
-    if (holder?.pid === process.pid && holder.started === (await startTime(process.pid))) return;
-    throw new AssayError('JOURNAL_LOCKED', `journal ${this.path}: the lock ${this.#lockPath} is no longer ours`, {
+    if (await this.#lock.isHeld()) return;
+    throw new AssayError('JOURNAL_LOCKED', `journal ${this.path}: the lock ${this.#lock.path} is no longer ours`, {
       meta: { journal: this.path },
     });
   }
@@ -172,6 +179,17 @@ export class FileJournal implements Journal {
     } catch {
       this.#broken = cause;
     }
+  }
+}
+
+/** @throws AssayError JOURNAL_LOCKED; JOURNAL_MISSING where there is no such folder. */
+async function lockJournal(path: string): Promise<Lock> {
+  try {
+    return await takeLock(`${path}.lock`, `journal ${path}`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    const message = `the folder of journal ${path} does not exist`;
+    throw new AssayError('JOURNAL_MISSING', message, { meta: { journal: path }, cause: error });
   }
 }
 
@@ -226,75 +244,4 @@ function parseJournal(text: string, path: string, address: Hex): Map<Hex, Signed
 
 function isHash(value: unknown): value is Hex {
   return typeof value === 'string' && HASH.test(value);
-}
-
-/**
- * The lock file names its holder: process id and, on Linux, the process's start time, since a restarted container
- * may give a new process the old id. The lock of a process that is gone is taken over.
- */
-async function takeLock(lockPath: string, journal: string): Promise<void> {
-  const mine = `${lockPath}.${process.pid}.${randomBytes(6).toString('hex')}.tmp`;
-  const locked = (pid: number): AssayError =>
-    new AssayError('JOURNAL_LOCKED', `journal ${journal} is held by process ${pid}`, { meta: { journal, pid } });
-  try {
-    // Written first and linked then, so that a lock is never seen without its holder.
-    await writeFile(mine, JSON.stringify({ pid: process.pid, started: await startTime(process.pid) }), { flush: true });
-    for (let attempt = 0; attempt < 2; attempt++) {
-      try {
-        await link(mine, lockPath);
-        return;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      }
-      const holder = await readHolder(lockPath);
-      if (holder === null) continue;
-      if ((await startTime(holder.pid)) === holder.started || attempt > 0) throw locked(holder.pid);
-      await unlink(lockPath);
-    }
-    throw locked(-1);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-      const message = `the folder of journal ${journal} does not exist`;
-      throw new AssayError('JOURNAL_MISSING', message, { meta: { journal }, cause: error });
-    }
-    throw diskError(error, lockPath);
-  } finally {
-    await unlink(mine).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error;
-    });
-  }
-}
-
-async function readHolder(lockPath: string): Promise<{ pid: number; started: string } | null> {
-  try {
-    const holder = JSON.parse(await readFile(lockPath, 'utf8')) as { pid: number; started: string };
-    return holder;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    // A crash may have left it empty: nobody holds that.
-    if (error instanceof SyntaxError) return { pid: -1, started: '' };
-    throw error;
-  }
-}
-
-/** Something that tells this process from a later one of the same id; null where no such process runs. */
-async function startTime(pid: number): Promise<string | null> {
-  if (pid <= 0) return null;
-  if (process.platform === 'linux') {
-    try {
-      const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-      const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
-      // Field 22, counted behind the command name, which is in parentheses and may hold spaces.
-      return `${boot.trim()} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`;
-    } catch (error) {
-      if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
-      throw error;
-    }
-  }
-  try {
-    process.kill(pid, 0);
-    return 'running';
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM' ? 'running' : null;
-  }
 }

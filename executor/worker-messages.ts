@@ -5,6 +5,7 @@ import type { Hex } from '../receipts/types.js';
 import type { EngineName } from './engine.js';
 import type { MissingEngine } from './engines.js';
 import type { Execution } from './execute.js';
+import type { ModelTest } from './model-test.js';
 import type { SelfTestReport } from './self-test.js';
 
 export interface WorkerSettings {
@@ -48,7 +49,13 @@ export type WorkerRequest = { readonly id: number } & (
 );
 
 export type WorkerReply = { readonly id: number } & (
-  | { readonly kind: 'executed'; readonly execution: Execution; readonly elapsedMs: number }
+  | {
+      readonly kind: 'executed';
+      readonly execution: Execution;
+      readonly elapsedMs: number;
+      /** How the model was tested on this engine; null where the engine computes on the CPU. */
+      readonly modelTest: ModelTest | null;
+    }
   | { readonly kind: 'floatDone'; readonly outputs: Map<string, Tensor>; readonly elapsedMs: number }
   /** The worker does not have that bundle (any more): ask again with its bytes. */
   | { readonly kind: 'bundleWanted' }

@@ -10,6 +10,9 @@ type Reply<K extends WorkerReply['kind']> = Extract<WorkerReply, { kind: K }>;
 /** `Omit` over a union, member by member. */
 type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
 
+/** What is needed of a `Worker`. */
+export type WorkerHandle = Pick<Worker, 'on' | 'once' | 'postMessage' | 'terminate'>;
+
 interface Pending {
   readonly resolve: (reply: WorkerReply) => void;
   readonly reject: (error: AssayError) => void;
@@ -19,31 +22,46 @@ export class WorkerThread {
   readonly #pending = new Map<number, Pending>();
   /** Digests of bundles that have been sent. */
   readonly #sent = new Set<string>();
+  /** What the thread said first; null until then. */
+  #start: Extract<WorkerStart, { kind: 'ready' }> | null = null;
   #nextId = 0;
   dead = false;
 
   private constructor(
-    readonly worker: Worker,
-    readonly start: Extract<WorkerStart, { kind: 'ready' }>,
+    readonly worker: WorkerHandle,
+    /** Called with null when the thread is ready, or with why it is not; what comes later changes nothing. */
+    started: (failure: AssayError | null) => void,
   ) {
-    worker.on('message', (reply: WorkerReply) => this.#receive(reply));
-    worker.on('error', (error) => this.#die(error.message, error));
-    worker.on('exit', (code) => this.#die(`exit code ${code}`));
+    // For good, before anything is awaited: an error event that nobody listens to would end the process.
+    worker.on('message', (message) => {
+      if (this.#start !== null) return this.#receive(message as WorkerReply);
+      const first = message as WorkerStart;
+      if (first.kind === 'failed') return started(revive(first.error));
+      this.#start = first;
+      started(null);
+    });
+    const ended = (reason: string, cause?: unknown): void => {
+      this.#die(reason, cause);
+      started(workerFailed(this.#start === null ? `${reason} before it was ready` : reason, cause));
+    };
+    worker.on('error', (error) => ended(error.message, error));
+    worker.on('exit', (code) => ended(`exit code ${code}`));
   }
 
   static async start(settings: WorkerSettings): Promise<WorkerThread> {
-    const worker = new Worker(...entryOf(settings));
-    const first = await new Promise<WorkerStart>((resolve, reject) => {
-      const failed = (error: Error): void => reject(workerFailed(error.message, error));
-      const exited = (code: number): void => reject(workerFailed(`exit code ${code} before it was ready`));
-      worker.once('error', failed).once('exit', exited);
-      worker.once('message', (message: WorkerStart) => {
-        worker.off('error', failed).off('exit', exited);
-        resolve(message);
-      });
+    return WorkerThread.over(new Worker(...entryOf(settings)));
+  }
+
+  /** The thread around a worker that has just been made and has said nothing yet. */
+  static over(worker: WorkerHandle): Promise<WorkerThread> {
+    return new Promise((resolve, reject) => {
+      const thread = new WorkerThread(worker, (failure) => (failure === null ? resolve(thread) : reject(failure)));
     });
-    if (first.kind === 'failed') throw revive(first.error);
-    return new WorkerThread(worker, first);
+  }
+
+  get start(): Extract<WorkerStart, { kind: 'ready' }> {
+    if (this.#start === null) throw new AssayError('INTERNAL', 'the inference thread is used before it is ready');
+    return this.#start;
   }
 
   async execute(
@@ -91,7 +109,9 @@ export class WorkerThread {
   }
 
   #receive(reply: WorkerReply): void {
-    const pending = this.#pending.get(reply.id)!;
+    const pending = this.#pending.get(reply.id);
+    // A reply that was on its way when the thread was given up: its caller has been told so.
+    if (pending === undefined) return;
     this.#pending.delete(reply.id);
     if (reply.kind === 'failed') pending.reject(revive(reply.error));
     else pending.resolve(reply);
