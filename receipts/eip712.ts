@@ -11,8 +11,8 @@ import { keccak256, TypedDataEncoder, type TypedDataDomain, type TypedDataField 
 import { AssayError } from '../common/errors.js';
 import { LANES, type Hex, type JobOrder, type Lane, type Receipt, type ReceiptDomain } from './types.js';
 
-export const DOMAIN_NAME = 'Assay';
-export const DOMAIN_VERSION = '1';
+const DOMAIN_NAME = 'Assay';
+const DOMAIN_VERSION = '1';
 
 export const ORDER_TYPES: Record<string, TypedDataField[]> = {
   JobOrder: [
@@ -121,6 +121,11 @@ export function checkHex(what: string, name: string, value: unknown, bytes: numb
     throw invalidField(what, name, `0x and ${2 * bytes} lower-case hex digits`, value);
   }
   return value as Hex;
+}
+
+/** 0x and lower-case hex digits, two for each byte. No group in the pattern: one would overflow on megabytes. */
+export function isHexBytes(value: string): boolean {
+  return value.length % 2 === 0 && /^0x[0-9a-f]*$/.test(value);
 }
 
 /** Accepts a bigint, or a number that a double holds exactly. */

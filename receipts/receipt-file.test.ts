@@ -4,12 +4,13 @@ import { formatReceiptFile, parseReceiptFile, type ReceiptFile } from './receipt
 import { eip712Cases } from './vectors/read-vectors.js';
 
 const c = eip712Cases[1]!;
+const LAST_SECOND = 8_640_000_000_000;
 const file: ReceiptFile = {
   version: 1,
   domain: c.domain,
-  receipt: c.receipt,
+  receipt: { ...c.receipt, issuedAt: LAST_SECOND },
   signature: c.receiptSignature,
-  order: c.order,
+  order: { ...c.order, deliverBy: LAST_SECOND },
   orderSignature: c.orderSignature,
   inputs: [[0, 255, 7]],
   outputs: [[-(2 ** 31), 2 ** 31 - 1], []],
@@ -72,6 +73,9 @@ describe('refuses', () => {
     ['receipt.opCount', 2 ** 32],
     ['receipt.opCount', '3'],
     ['receipt.issuedAt', 2 ** 53],
+    ['receipt.issuedAt', LAST_SECOND + 1],
+    ['order.deliverBy', LAST_SECOND + 1],
+    ['order', undefined],
     ['receipt.lane', 'toString'],
     ['receipt.lane', 3],
     ['receipt.executor', `0x${'00'.repeat(21)}`],
@@ -81,6 +85,8 @@ describe('refuses', () => {
     ['outputs', [[0.5]]],
     ['outputs', [[2 ** 31]]],
     ['outputs', [1]],
+    ['outputs', [['1']]],
+    ['outputs', {}],
     ['batch.index', 256],
     ['batch.path', Array(9).fill(`0x${'00'.repeat(32)}`)],
     ['batch.header.count', 0],
@@ -105,11 +111,52 @@ describe('refuses', () => {
     ['1e0', text.replace('"version": 1', '"version": 1e0')],
     ['1.0', text.replace('"version": 1', '"version": 1.0')],
     ['-0', text.replace('"index": 1', '"index": -0')],
+    ['a space inside a hash', text.replace('0x0b', '0x 0b')],
+    ['text after the end', `${text}{}`],
     ['escaped letter', text.replace('"version"', '"v\\u0065rsion"')],
     ['__proto__', text.replace('"version": 1,', '"version": 1, "__proto__": {},')],
   ])('%s', (_name, bad) => {
     expect(bad).not.toBe(text);
     expect(() => parseReceiptFile(bad)).toThrow(malformed(''));
+  });
+});
+
+describe('hostile files end in RECEIPT_FILE_MALFORMED', () => {
+  const MEGABYTES = 20 * 2 ** 20;
+  const instead = (path: string, value: string): string => {
+    expect(text).toContain(path);
+    return text.replace(path, value);
+  };
+  const list = (element: string, count: number): string => `[${Array(count).fill(element).join(',')}]`;
+  const { signature } = file;
+  const salt = file.batch!.header.salt;
+  it.each<[string, () => string]>([
+    ['200,000 brackets', () => '['.repeat(200_000) + ']'.repeat(200_000)],
+    ['200,000 brackets that never close', () => '['.repeat(200_000)],
+    ['200,000 objects', () => `${'{"a":'.repeat(200_000)}1${'}'.repeat(200_000)}`],
+    ['brackets in a field', () => instead('"index": 1', `"index": ${'['.repeat(9)}${']'.repeat(9)}`)],
+    ['a string of 20 MB', () => JSON.stringify('x'.repeat(MEGABYTES))],
+    ['a string of 20 MB of escapes', () => JSON.stringify('"\\'.repeat(MEGABYTES / 4))],
+    ['a string of 20 MB that never ends', () => `"${'x'.repeat(MEGABYTES)}`],
+    ['a hash of 20 MB', () => instead(salt, `0x${'0a'.repeat(MEGABYTES / 2)}`)],
+    ['a signature of 20 MB and one digit', () => instead(signature, `0x${'0a'.repeat(MEGABYTES / 2)}0`)],
+    ['white space of 20 MB', () => ' '.repeat(MEGABYTES)],
+    ['a million wrong numbers', () => instead('"outputs": [', `"outputs": [${list('0.5', 1_000_000)},`)],
+    ['a million wrong lists', () => instead('"outputs": [', `"outputs": [${list('[""]', 1_000_000)},`)],
+    ['a million path elements', () => instead('"path": [', `"path": [${list('""', 1_000_000)},`)],
+    ['a surplus field with a name of 20 MB', () => instead('"index": 1', `"index": 1, "${'x'.repeat(MEGABYTES)}": 1`)],
+  ])('%s', (_name, bad) => {
+    expect(() => parseReceiptFile(bad())).toThrow(malformed(/^receipt: .{1,400}$/s));
+  });
+
+  it('the longest signature that reads is no stack overflow either', () => {
+    const long = `0x${'0a'.repeat(MEGABYTES / 2)}` as const;
+    expect(parseReceiptFile(instead(signature, long)).signature).toBe(long);
+  });
+
+  it('brackets, quotes and white space inside a string are the string', () => {
+    const json = instead('"index": 1', `"index": 1, "${'[ {'.repeat(20)}\\" ": 1`);
+    expect(() => parseReceiptFile(json)).toThrow(malformed('nrecognized key'));
   });
 });
 

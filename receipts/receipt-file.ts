@@ -8,12 +8,19 @@
 import { z } from 'zod';
 import { AssayError } from '../common/errors.js';
 import type { BatchHeader } from './batch.js';
+import { isHexBytes } from './eip712.js';
 import { LANES, type Hex, type JobOrder, type Lane, type Receipt, type ReceiptDomain } from './types.js';
 
 export const RECEIPT_FILE_VERSION = 1;
 
 /** 64 MiB: far above any receipt with its tensors, far below what exhausts a browser. */
 const MAX_FILE_CHARS = 64 * 1024 * 1024;
+
+/** The deepest thing in a receipt file is a number in a tensor, at 3; deeper nesting overflows the stack of a parser. */
+const MAX_DEPTH = 8;
+
+/** The last second that a Date can hold. */
+const MAX_SECONDS = 8_640_000_000_000;
 
 /** Where the receipt stands in a posted batch. */
 export interface BatchPosition {
@@ -46,28 +53,26 @@ const hex = (bytes: number) =>
     `expected 0x and ${2 * bytes} lower-case hex digits`,
   );
 const signatureBytes = z.custom<Hex>(
-  (value) => typeof value === 'string' && /^0x([0-9a-f]{2})+$/.test(value),
+  (value) => typeof value === 'string' && value.length > 2 && isHexBytes(value),
   'expected 0x and lower-case hex bytes',
 );
 const uint = (max: number) => z.int().min(0).max(max);
 const uint32 = uint(2 ** 32 - 1);
-const seconds = uint(Number.MAX_SAFE_INTEGER);
+const seconds = uint(MAX_SECONDS);
 const uint256 = z
   .string()
   .regex(/^(0|[1-9][0-9]{0,77})$/, 'expected a decimal string without leading zeros')
   .transform((text) => BigInt(text))
   .refine((value) => value < 1n << 256n, 'expected at most 256 bits');
 const lane = z.enum(Object.keys(LANES) as [Lane, ...Lane[]]);
-const tensors = z.array(
-  z.array(
-    z
-      .int()
-      .min(-(2 ** 31))
-      .max(2 ** 31 - 1),
-  ),
+// Long lists are checked here and not by zod, which keeps a finding for each of a million wrong elements.
+const tensors = z.custom<number[][]>(
+  (value) => Array.isArray(value) && value.every((tensor) => Array.isArray(tensor) && tensor.every(isInt32)),
+  'expected lists of whole numbers of 32 bits',
 );
+const isInt32 = (value: unknown): boolean => typeof value === 'number' && (value | 0) === value;
 
-const schema = z.strictObject({
+const fields = z.strictObject({
   version: z.literal(RECEIPT_FILE_VERSION),
   domain: z.strictObject({ chainId: uint256, verifyingContract: hex(20) }),
   receipt: z.strictObject({
@@ -117,6 +122,10 @@ const schema = z.strictObject({
     })
     .exactOptional(),
 });
+const schema = fields.refine(({ order, orderSignature }) => orderSignature === undefined || order !== undefined, {
+  path: ['orderSignature'],
+  message: 'a signature over an order that the file does not carry',
+});
 
 /**
  * @param fileName for the message
@@ -126,19 +135,21 @@ export function parseReceiptFile(text: string, fileName = 'receipt'): ReceiptFil
   if (text.length > MAX_FILE_CHARS) {
     throw malformed(fileName, `expected at most ${MAX_FILE_CHARS} characters, found ${text.length}`);
   }
+  if (isDeeperThan(text, MAX_DEPTH)) throw malformed(fileName, `expected at most ${MAX_DEPTH} nested levels`);
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch (cause) {
     throw malformed(fileName, `not JSON: ${(cause as Error).message}`, cause);
   }
-  if (JSON.stringify(json) !== withoutSpace(text)) {
+  if (!isSpelledAs(text, JSON.stringify(json))) {
     throw malformed(fileName, 'a number, string or key is not in canonical spelling, or a key stands twice');
   }
   const parsed = schema.safeParse(json);
   if (!parsed.success) {
     const issue = parsed.error.issues[0]!;
-    throw malformed(fileName, `${issue.path.join('.') || 'file'}: ${issue.message}`);
+    // The names of surplus fields are the file's, and may be of any length.
+    throw malformed(fileName, `${issue.path.join('.') || 'file'}: ${issue.message.slice(0, 300)}`);
   }
   return parsed.data;
 }
@@ -151,9 +162,41 @@ export function formatReceiptFile(file: ReceiptFile): string {
   return text;
 }
 
-/** JSON text without the white space between its tokens. */
-function withoutSpace(text: string): string {
-  return text.replace(/("(?:[^"\\]|\\.)*")|[ \t\r\n]+/g, (_match, string: string | undefined) => string ?? '');
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const SPACES = [0x20, 0x09, 0x0d, 0x0a];
+
+/** Is this text, apart from white space between its tokens, the given one? One pass without a copy. @param text JSON */
+function isSpelledAs(text: string, compact: string): boolean {
+  let at = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (SPACES.includes(code)) continue;
+    const end = code === QUOTE ? endOfString(text, i) : i + 1;
+    if (end - i > compact.length - at) return false;
+    for (; i < end; i++, at++) if (text.charCodeAt(i) !== compact.charCodeAt(at)) return false;
+    i--;
+  }
+  return at === compact.length;
+}
+
+/** Counts brackets outside of strings, in text that need not be JSON. */
+function isDeeperThan(text: string, limit: number): boolean {
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i]!;
+    if (char === '"') i = endOfString(text, i) - 1;
+    else if (char === '[' || char === '{') depth++;
+    else if (char === ']' || char === '}') depth--;
+    if (depth > limit) return true;
+  }
+  return false;
+}
+
+/** Index after the quote that closes the string that begins at `start`, or beyond the text where none does. */
+function endOfString(text: string, start: number): number {
+  let i = start + 1;
+  while (i < text.length && text.charCodeAt(i) !== QUOTE) i += text.charCodeAt(i) === BACKSLASH ? 2 : 1;
+  return i + 1;
 }
 
 function malformed(fileName: string, found: string, cause?: unknown): AssayError {

@@ -1,4 +1,4 @@
-import { Wallet, type Provider } from 'ethers';
+import { makeError, Wallet, type Provider } from 'ethers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { recoverReceiptSigner, signReceipt, verifyOrderSignature, verifyReceiptSignature } from './signature.js';
 import type { Hex, Receipt } from './types.js';
@@ -39,6 +39,15 @@ describe('recoverReceiptSigner', () => {
     );
   });
 });
+
+/** What ethers makes of an error that a node gives to `eth_call`, apart from its data. */
+const callFailed = {
+  action: 'call',
+  reason: null,
+  transaction: { to: null, data: '0x' },
+  invocation: null,
+  revert: null,
+} as const;
 
 describe('verifyReceiptSignature', () => {
   const account: Hex = `0x${'c0'.repeat(20)}`;
@@ -81,10 +90,25 @@ describe('verifyReceiptSignature', () => {
   it('a contract that reverts refuses', async () => {
     const reverting = provider({
       getCode: () => Promise.resolve('0x60'),
-      call: () =>
-        Promise.reject(Object.assign(new Error('reverted'), { code: 'CALL_EXCEPTION', shortMessage: 'reverted' })),
+      call: () => Promise.reject(makeError('reverted', 'CALL_EXCEPTION', { ...callFailed, data: '0x' })),
     });
     expect(await verify(receipt, byOwner, reverting)).toBe('invalid');
+  });
+
+  it('a node that cannot answer the call is an outage, though ethers calls it an exception of the call', async () => {
+    const answering = (error: { code: number; message: string }) =>
+      provider({
+        getCode: () => Promise.resolve('0x60'),
+        call: () =>
+          Promise.reject(
+            makeError('missing revert data', 'CALL_EXCEPTION', { ...callFailed, data: null, info: { error } }),
+          ),
+      });
+    expect(await verify(receipt, byOwner, answering({ code: -32000, message: 'header not found' }))).toBe(
+      'undetermined',
+    );
+    expect(await verify(receipt, byOwner, answering({ code: -32000, message: 'execution reverted' }))).toBe('invalid');
+    expect(await verify(receipt, byOwner, answering({ code: 3, message: '' }))).toBe('invalid');
   });
 
   it('an outage is undetermined', async () => {

@@ -7,7 +7,16 @@
 import { Interface, recoverAddress, type Provider, type Signer } from 'ethers';
 import { AssayError } from '../common/errors.js';
 import { ask } from './ask.js';
-import { hashOrder, hashReceipt, ORDER_TYPES, orderValue, RECEIPT_TYPES, receiptValue, typedDomain } from './eip712.js';
+import {
+  hashOrder,
+  hashReceipt,
+  isHexBytes,
+  ORDER_TYPES,
+  orderValue,
+  RECEIPT_TYPES,
+  receiptValue,
+  typedDomain,
+} from './eip712.js';
 import type { Hex, JobOrder, Receipt, ReceiptDomain, Verdict } from './types.js';
 
 /** Half the order of secp256k1, rounded down. */
@@ -44,7 +53,7 @@ export function recoverOrderSigner(order: JobOrder, signature: Hex, domain: Rece
  * The account whose key made this signature over a 32-byte digest.
  * @throws AssayError SIGNATURE_MALFORMED
  */
-export function recoverSigner(digest: Hex, signature: Hex): Hex {
+function recoverSigner(digest: Hex, signature: Hex): Hex {
   if (!/^0x[0-9a-f]{130}$/.test(signature)) {
     throw malformed(`expected 65 bytes in lower-case hex, found ${String(signature).length} characters`);
   }
@@ -111,7 +120,7 @@ async function verifySignature(
   if (code.kind !== 'answered')
     return { verdict: 'undetermined', reason: `${byKey}; code of ${account}: ${code.reason}` };
   if (code.value === '0x') return { verdict: 'invalid', reason: byKey };
-  if (!/^0x([0-9a-f]{2})*$/.test(signature)) return { verdict: 'invalid', reason: 'the signature is not hex' };
+  if (!isHexBytes(signature)) return { verdict: 'invalid', reason: 'the signature is not hex' };
   const data = erc1271.encodeFunctionData('isValidSignature', [digest, signature]);
   const answer = await ask(() => provider.call({ to: account, data }), timeoutMs);
   if (answer.kind === 'silent')

@@ -5,16 +5,18 @@
  * undetermined, else valid. Checks:
  *   settlement  the receipt is for this rollup on the chain that the provider serves
  *   signature   the executor signed it
- *   terms       it delivers what the order in the file asked for, and the requester signed that order
+ *   terms       it delivers what the order in the file asked for, and the requester signed that order; an order that
+ *               nobody signed may be anybody's invention, so that it is undetermined
  *   position    the header is of the receipt's lane, the index lies in it and is not marked unbound
  *   path        the receipt stands at that index under the batch's root
  *   status      the contract knows the header and calls the receipt final
  *   inputs, outputs   the tensors in the file lie under the receipt's roots
  * What the file does not carry (order, batch, tensors) is not listed, except that a receipt without batch has an
- * undetermined `status`. Tensors are listed as undetermined when no way to recompute their root is given; this
- * alone leaves `verdict` as it is, since the verdict is about the receipt.
+ * undetermined `status`. Tensors are undetermined when no way to recompute their root is given: a reader of the file
+ * takes its outputs for the receipt's, and nothing else says that they are.
  */
 import { Interface, type Provider } from 'ethers';
+import { AssayError } from '../common/errors.js';
 import { ask } from './ask.js';
 import type { BatchHeader } from './batch.js';
 import { laneNumber, RECEIPT_TYPES, receiptStructHash, receiptValue } from './eip712.js';
@@ -59,7 +61,10 @@ export interface VerifyReceiptOptions {
   readonly settlement?: Settlement;
   /** Per question to the provider. @default 15000 */
   readonly timeoutMs?: number;
-  /** Recompute the root of the tensors in the file, from the model's bundle. */
+  /**
+   * Recompute the root of the tensors in the file, from the model's bundle. Where they throw an AssayError of kind
+   * usage (wrong number, length or range of tensors), the tensors are invalid.
+   */
   readonly inputRoot?: (inputs: readonly (readonly number[])[], items: number) => Hex;
   readonly outputRoot?: (outputs: readonly (readonly number[])[], items: number) => Hex;
 }
@@ -91,10 +96,10 @@ export async function verifyReceipt(file: ReceiptFile, options: VerifyReceiptOpt
   checks.signature = await verifyReceiptSignature(receipt, file.signature, domain, provider, timeoutMs);
   if (file.order !== undefined) {
     const terms = checkTerms(receipt, file.order, domain);
-    checks.terms =
-      terms.verdict !== 'valid' || file.orderSignature === undefined
-        ? terms
-        : await verifyOrderSignature(file.order, file.orderSignature, domain, provider, timeoutMs);
+    if (terms.verdict !== 'valid') checks.terms = terms;
+    else if (file.orderSignature === undefined) {
+      checks.terms = undetermined('the order in the file does not carry the signature of its requester');
+    } else checks.terms = await verifyOrderSignature(file.order, file.orderSignature, domain, provider, timeoutMs);
   }
   let status: ReceiptStatus | null = null;
   if (file.batch === undefined) {
@@ -104,15 +109,13 @@ export async function verifyReceipt(file: ReceiptFile, options: VerifyReceiptOpt
     checks.path = checkPath(receipt, file.batch);
     ({ status, verdict: checks.status } = await checkStatus(receipt, file.batch, options, timeoutMs));
   }
-  const verdict = combine(Object.entries(checks));
   for (const [name, tensors, rootOf] of [
     ['inputs', file.inputs, options.inputRoot],
     ['outputs', file.outputs, options.outputRoot],
   ] as const) {
     if (tensors !== undefined) checks[name] = checkTensors(tensors, receipt, name, rootOf);
   }
-  const tensorFault = Object.entries(checks).find(([, check]) => check.verdict === 'invalid');
-  return { verdict: tensorFault === undefined ? verdict : combine([tensorFault]), status, checks };
+  return { verdict: combine(Object.entries(checks)), status, checks };
 }
 
 async function checkSettlement(file: ReceiptFile, options: VerifyReceiptOptions, timeoutMs: number): Promise<Verdict> {
@@ -143,6 +146,12 @@ function checkPath(receipt: Receipt, { header, index, path }: BatchPosition): Ve
     : invalid(`the path does not lead from this receipt at index ${index} to root ${header.batchRoot}`);
 }
 
+/**
+ * The status at the settled head, and where that knows nothing, at the newest block: a batch or a rollup younger than
+ * the settled head is no forgery. The newest block is asked by its number, read before: a node that lags behind the
+ * one that gave the number does not answer, instead of answering for an older chain. So `invalid` for want of a batch
+ * is said only of a block that is not older than the commit that the header names.
+ */
 async function checkStatus(
   receipt: Receipt,
   { header, index, path }: BatchPosition,
@@ -150,25 +159,33 @@ async function checkStatus(
   timeoutMs: number,
 ): Promise<{ status: ReceiptStatus | null; verdict: Verdict }> {
   const data = rollupAbi.encodeFunctionData('statusOf', [receiptValue(receipt), index, path, headerValue(header)]);
-  const statusAt = async (blockTag: string): Promise<ReceiptStatus | Verdict> => {
+  const statusAt = async (blockTag: string | number, block: string): Promise<ReceiptStatus | Verdict> => {
     const answer = await ask(() => provider.call({ to: rollup, data, blockTag }), timeoutMs);
-    if (answer.kind === 'silent') return undetermined(`status at the ${blockTag} block: ${answer.reason}`);
+    if (answer.kind === 'silent') return undetermined(`status at the ${block} block: ${answer.reason}`);
     if (answer.kind === 'refused') return invalid(`contract ${rollup} refused the question: ${answer.reason}`);
     const status = /^0x0{62}[0-9a-f]{2}$/.test(answer.value) ? RECEIPT_STATUSES[Number(answer.value)] : undefined;
     return status ?? invalid(`${rollup} is no receipt rollup: it answered ${answer.value.slice(0, 80)}`);
   };
+  const outcome = (at: ReceiptStatus | Verdict): { status: ReceiptStatus | null; verdict: Verdict } =>
+    typeof at === 'string' ? { status: at, verdict: meaningOf(at) } : { status: null, verdict: at };
+  /** Knows neither batch nor rollup: what an older chain than the commit's would say too. */
+  const knowsNothing = (at: ReceiptStatus | Verdict): boolean =>
+    typeof at === 'string' ? at === 'unknown' : at.verdict === 'invalid';
 
-  const status = await statusAt(SETTLEMENTS[settlement]);
-  if (typeof status !== 'string') return { status: null, verdict: status };
-  if (status === 'unknown' && settlement !== 'soft') {
-    // A batch younger than the settled head is no forgery.
-    const newest = await statusAt(SETTLEMENTS.soft);
-    if (typeof newest !== 'string') return { status, verdict: newest };
-    if (newest !== 'unknown') {
-      return { status: newest, verdict: undetermined(`${newest} in the newest block, not yet ${settlement}`) };
-    }
+  if (settlement !== 'soft') {
+    const settled = await statusAt(SETTLEMENTS[settlement], settlement);
+    if (!knowsNothing(settled)) return outcome(settled);
   }
-  return { status, verdict: meaningOf(status) };
+  const head = await ask(() => provider.getBlockNumber(), timeoutMs);
+  if (head.kind !== 'answered') return { status: null, verdict: undetermined(`newest block: ${head.reason}`) };
+  const newest = await statusAt(head.value, 'newest');
+  if (knowsNothing(newest)) {
+    if (header.committedAt <= head.value) return outcome(newest);
+    const behind = `the node stands at block ${head.value}, behind block ${header.committedAt} of the commit`;
+    return { status: outcome(newest).status, verdict: undetermined(behind) };
+  }
+  if (settlement === 'soft' || typeof newest !== 'string') return outcome(newest);
+  return { status: newest, verdict: undetermined(`${newest} in the newest block, not yet ${settlement}`) };
 }
 
 function meaningOf(status: ReceiptStatus): Verdict {
@@ -181,7 +198,9 @@ function meaningOf(status: ReceiptStatus): Verdict {
     case 'challengeable':
       return undetermined(`not final yet: ${status}`);
     case 'void':
-      return undetermined('void: the round ended without a verdict, so the chain vouches neither for nor against it');
+      return undetermined(
+        'void: the round ended without a verdict on it (none in time, or one that could not decide), so the chain vouches neither for nor against it',
+      );
     case 'invalid':
       return invalid('the audit found this receipt to be wrong');
     case 'unknown':
@@ -195,18 +214,28 @@ function checkTensors(
   name: 'inputs' | 'outputs',
   rootOf: VerifyReceiptOptions['inputRoot'],
 ): Verdict {
-  if (rootOf === undefined) return undetermined(`the model's bundle is needed to recompute the root of the ${name}`);
+  if (rootOf === undefined) {
+    return undetermined(`not checked; the model's bundle is needed to recompute the root of the ${name}`);
+  }
   const expected = name === 'inputs' ? receipt.inputRoot : receipt.outputRoot;
-  const found = rootOf(tensors, receipt.items);
+  let found: Hex;
+  try {
+    found = rootOf(tensors, receipt.items);
+  } catch (error) {
+    // The tensors come from the file, not from the caller: what is wrong with them is a finding.
+    if (error instanceof AssayError && error.kind === 'usage') {
+      return invalid(`${name} are not tensors of this model: ${error.message}`);
+    }
+    throw error;
+  }
   return found === expected ? VALID : invalid(`${name} have root ${found}, the receipt says ${expected}`);
 }
 
-/** Invalid before undetermined before valid; the reason names the check. */
+/** Invalid before undetermined before valid; the reason names every check that has this verdict. */
 function combine(checks: readonly (readonly [string, Verdict])[]): Verdict {
   for (const kind of ['invalid', 'undetermined'] as const) {
-    for (const [name, check] of checks) {
-      if (check.verdict === kind) return { verdict: kind, reason: `${name}: ${check.reason}` };
-    }
+    const reasons = checks.flatMap(([name, check]) => (check.verdict === kind ? [`${name}: ${check.reason}`] : []));
+    if (reasons.length > 0) return { verdict: kind, reason: reasons.join('; ') };
   }
   return VALID;
 }

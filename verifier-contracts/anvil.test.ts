@@ -2,11 +2,13 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { id, Wallet } from 'ethers';
+import { ContractFactory, id, Wallet, type InterfaceAbi } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isDevelopmentAccount } from '../common/development-keys.js';
 import { drawSeed } from '../receipts/batch.js';
 import type { Hex } from '../receipts/types.js';
-import { anvilKey, isAnvilAccount, startAnvil } from './anvil.js';
+import { anvilKey, startAnvil } from './anvil.js';
+import { compileContracts } from './build.js';
 import { connectChain } from './connect-chain.js';
 import { deployRollup } from './deploy.js';
 import { freshSalt, pathOf, startRollup, testPolicy } from './harness/rollup-fixture.js';
@@ -130,9 +132,9 @@ describe('anvil', () => {
 
 describe('development keys', () => {
   it('are known, and refused on a real chain as signer and as auditor', async () => {
-    expect(isAnvilAccount(new Wallet(anvilKey(0)).address)).toBe(true);
+    for (let i = 0; i < 10; i++) expect(isDevelopmentAccount(new Wallet(anvilKey(i)).address)).toBe(true);
     expect(new Wallet(anvilKey(9)).address).toBe('0xa0Ee7A142d267C1f36714E4a8F75612F20a79720');
-    expect(isAnvilAccount(new Wallet(id('own')).address)).toBe(false);
+    expect(isDevelopmentAccount(new Wallet(id('own')).address)).toBe(false);
     const anvil = await startAnvil({ chainId: 4242n });
     const provider = await connectChain(anvil.url, 4242n);
     try {
@@ -142,6 +144,21 @@ describe('development keys', () => {
       const policy = { ...testPolicy, auditors: [auditor], quorum: 1 };
       await expect(deployRollup(new Wallet(id('own'), provider), policy)).rejects.toMatchObject(refused);
       await expect(connectChain(anvil.url, 1n)).rejects.toMatchObject({ code: 'CHAIN_MISMATCH' });
+
+      // Whoever deployed it some other way: the client refuses too, even to read.
+      const own = new Wallet(id('own'), provider);
+      await provider.send('anvil_setBalance', [own.address, '0xffffffffffffffffffff']);
+      const { abi, bytecode } = (await compileContracts())['ReceiptRollup']!;
+      const deployed = await new ContractFactory(abi as InterfaceAbi, bytecode, own).deploy(policy);
+      const captured = (await (await deployed.waitForDeployment()).getAddress()).toLowerCase() as Hex;
+      await expect(RollupClient.connect({ provider, address: captured })).rejects.toMatchObject({
+        ...refused,
+        message: expect.stringContaining(auditor),
+      });
+      const { address } = await deployRollup(own, testPolicy);
+      const signer = new Wallet(anvilKey(0), provider);
+      await expect(RollupClient.connect({ provider, address, signer })).rejects.toMatchObject(refused);
+      expect((await RollupClient.connect({ provider, address, signer: own })).policy).toEqual(testPolicy);
     } finally {
       provider.destroy();
       await anvil.stop();

@@ -10,10 +10,15 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { HDNodeWallet } from 'ethers';
+import { DEVELOPMENT_CHAIN_ID } from '../common/development-keys.js';
 import { AssayError } from '../common/errors.js';
 import type { Hex } from '../receipts/types.js';
 
-export const ANVIL_CHAIN_ID = 31337n;
+// The pipeline asks for these by the names they have here.
+export {
+  DEVELOPMENT_CHAIN_ID as ANVIL_CHAIN_ID,
+  isDevelopmentAccount as isAnvilAccount,
+} from '../common/development-keys.js';
 
 const MNEMONIC = 'test test test test test test test test test test test junk';
 const START_TIMEOUT_MS = 20_000;
@@ -44,16 +49,6 @@ export function anvilKey(account: number): Hex {
   return HDNodeWallet.fromPhrase(MNEMONIC, undefined, `m/44'/60'/0'/0/${account}`).privateKey as Hex;
 }
 
-let devAddresses: ReadonlySet<string> | undefined;
-/** Is this one of anvil's ten publicly known accounts? */
-export function isAnvilAccount(address: string): boolean {
-  if (devAddresses === undefined) {
-    const parent = HDNodeWallet.fromPhrase(MNEMONIC, undefined, "m/44'/60'/0'/0");
-    devAddresses = new Set(Array.from({ length: 10 }, (_, i) => parent.deriveChild(i).address.toLowerCase()));
-  }
-  return devAddresses.has(address.toLowerCase());
-}
-
 /** @throws AssayError ANVIL_MISSING, ANVIL_FAILED */
 export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   const { stateDir } = options;
@@ -73,7 +68,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
       '--port',
       '0',
       '--chain-id',
-      String(options.chainId ?? ANVIL_CHAIN_ID),
+      String(options.chainId ?? DEVELOPMENT_CHAIN_ID),
       '--hardfork',
       'osaka',
     ],

@@ -1,7 +1,6 @@
 /** The verdict of an audit, signed by each auditor (EIP-712) and reported to the rollup by anybody. */
 import { TypedDataEncoder, type Signer, type TypedDataField } from 'ethers';
 import { checkHex, checkUint, typedDomain, type TypedValue } from '../receipts/eip712.js';
-import { recoverSigner } from '../receipts/signature.js';
 import type { Hex, ReceiptDomain } from '../receipts/types.js';
 
 export interface AuditVerdict {
@@ -10,6 +9,8 @@ export interface AuditVerdict {
   readonly seed: Hex;
   /** Bit i set: leaf i is invalid. */
   readonly kills: bigint;
+  /** Bit i set: leaf i was drawn, and the audit could not decide it; it shares no bit with `kills`. */
+  readonly voided: bigint;
   /** Root over the checkers' results, as published off chain. */
   readonly resultsRoot: Hex;
 }
@@ -19,6 +20,7 @@ const VERDICT_TYPES: Record<string, TypedDataField[]> = {
     { name: 'batchHash', type: 'bytes32' },
     { name: 'seed', type: 'bytes32' },
     { name: 'kills', type: 'uint256' },
+    { name: 'voided', type: 'uint256' },
     { name: 'resultsRoot', type: 'bytes32' },
   ],
 };
@@ -28,6 +30,7 @@ function verdictValue(verdict: AuditVerdict): TypedValue {
     batchHash: checkHex('verdict', 'batchHash', verdict.batchHash, 32),
     seed: checkHex('verdict', 'seed', verdict.seed, 32),
     kills: checkUint('verdict', 'kills', verdict.kills, 256),
+    voided: checkUint('verdict', 'voided', verdict.voided, 256),
     resultsRoot: checkHex('verdict', 'resultsRoot', verdict.resultsRoot, 32),
   };
 }
@@ -40,12 +43,6 @@ export function verdictStructHash(verdict: AuditVerdict): Hex {
 /** @throws AssayError RECEIPT_FIELD_INVALID */
 export async function signVerdict(verdict: AuditVerdict, domain: ReceiptDomain, signer: Signer): Promise<Hex> {
   return (await signer.signTypedData(typedDomain(domain), VERDICT_TYPES, verdictValue(verdict))) as Hex;
-}
-
-/** @throws AssayError SIGNATURE_MALFORMED, RECEIPT_FIELD_INVALID */
-export function recoverVerdictSigner(verdict: AuditVerdict, signature: Hex, domain: ReceiptDomain): Hex {
-  const digest = TypedDataEncoder.hash(typedDomain(domain), VERDICT_TYPES, verdictValue(verdict)) as Hex;
-  return recoverSigner(digest, signature);
 }
 
 /** Bitmap with the given bits set. */

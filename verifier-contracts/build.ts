@@ -14,7 +14,7 @@ import { AssayError } from '../common/errors.js';
 const require = createRequire(import.meta.url);
 
 /** EIP-170. */
-export const MAX_CODE_BYTES = 24_576;
+const MAX_CODE_BYTES = 24_576;
 
 const SETTINGS = {
   // The oldest rule set that has everything the sources use; runs unchanged on every later one.

@@ -1,5 +1,6 @@
-import { isError, type Interface } from 'ethers';
+import { isError, type ErrorDescription, type Interface } from 'ethers';
 import { AssayError } from '../common/errors.js';
+import { failureText } from '../receipts/failure-text.js';
 
 /**
  * What ethers threw, as one of ours: a refusal with the contract's own error decoded, or an outage.
@@ -9,22 +10,28 @@ export function chainError(error: unknown, abi: Interface, what: string): AssayE
   if (error instanceof AssayError) return error;
   if (isError(error, 'CALL_EXCEPTION')) {
     const refusal = error.data === null || error.data === undefined ? null : decode(abi, error.data);
-    return new AssayError('CHAIN_REVERTED', `${what}: ${refusal?.text ?? error.shortMessage}`, {
+    return new AssayError('CHAIN_REVERTED', `${what}: ${refusal?.text ?? failureText(error)}`, {
       cause: error,
       meta: refusal === null ? {} : { error: refusal.name, args: refusal.args },
     });
   }
   if (isError(error, 'BAD_DATA')) {
-    return new AssayError('CHAIN_MISMATCH', `${what}: the contract's answer cannot be read: ${error.shortMessage}`, {
+    return new AssayError('CHAIN_MISMATCH', `${what}: the contract's answer cannot be read: ${failureText(error)}`, {
       cause: error,
     });
   }
-  const message = error instanceof Error ? error.message : String(error);
-  return new AssayError('CHAIN_UNAVAILABLE', `${what}: ${message}`, { cause: error });
+  // Without its cause: that holds the node's whole address, the key in it included.
+  return new AssayError('CHAIN_UNAVAILABLE', `${what}: ${failureText(error)}`);
 }
 
+/** Null where the data is no error of the contract: another one's, none at all (`0x`), or one that is cut short. */
 function decode(abi: Interface, data: string): { name: string; args: string[]; text: string } | null {
-  const parsed = abi.parseError(data);
+  let parsed: ErrorDescription | null;
+  try {
+    parsed = abi.parseError(data);
+  } catch {
+    return null;
+  }
   if (parsed === null) return null;
   const args = parsed.args.map(String);
   const named = args.map((arg, i) => `${parsed.fragment.inputs[i]!.name} ${arg}`).join(', ');

@@ -1,10 +1,10 @@
 import { ContractFactory, Interface, type InterfaceAbi, type Signer } from 'ethers';
 import { AssayError } from '../common/errors.js';
 import type { Hex } from '../receipts/types.js';
-import { ANVIL_CHAIN_ID, isAnvilAccount } from './anvil.js';
 import { compileContracts, type CompileOptions } from './build.js';
 import { chainError } from './chain-error.js';
 import { checkPolicy, type RollupPolicy } from './policy.js';
+import { refuseDevelopmentKeys } from './refuse-development-keys.js';
 
 export interface Deployment {
   readonly address: Hex;
@@ -30,10 +30,7 @@ export async function deployRollup(
   const contractInterface = new Interface(abi as InterfaceAbi);
   try {
     const { chainId } = await signer.provider.getNetwork();
-    const known = [await signer.getAddress(), ...policy.auditors].find(isAnvilAccount);
-    if (chainId !== ANVIL_CHAIN_ID && known !== undefined) {
-      throw new AssayError('DEV_KEY_REFUSED', `chain ${chainId}: everybody knows the key of account ${known}`);
-    }
+    refuseDevelopmentKeys(chainId, [await signer.getAddress(), ...policy.auditors]);
     const contract = await new ContractFactory(contractInterface, bytecode, signer).deploy(policy);
     const receipt = await contract.deploymentTransaction()!.wait();
     return {

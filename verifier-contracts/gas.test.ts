@@ -32,8 +32,10 @@ it('matches gas.snapshot.json', async () => {
   const { header } = await f.client.commit('sampled', receipts, freshSalt());
   await f.anvil.mine(testPolicy.beaconDelay);
   gas['fixSeed'] = await evened(await f.client.fixSeed(header));
-  const { verdict, signatures } = await f.verdict(header, [3]);
-  gas['reportAudit, quorum 2 of 3, with kills'] = await evened(await f.client.reportAudit(header, verdict, signatures));
+  const { verdict, signatures } = await f.verdict(header, [3], 2, [5]);
+  gas['reportAudit, quorum 2 of 3, with kills and voided'] = await evened(
+    await f.client.reportAudit(header, verdict, signatures),
+  );
   const { ReceiptRollup } = await compileContracts();
   const snapshot = {
     unit: 'gas of a whole transaction, every calldata byte counted as non-zero; sizes in bytes',

@@ -257,12 +257,12 @@ describe('statusOf knows only what was committed', () => {
   let header: BatchHeader;
   beforeAll(async () => {
     receipts = await f.receipts(5);
-    header = await f.finish(receipts, [2]);
+    header = await f.finish(receipts, [2], [3]);
   });
 
   it('right index, path and header', async () => {
     const all = await Promise.all(receipts.map((_, i) => status(receipts, i, header)));
-    expect(all).toEqual(['final-sampled', 'final-sampled', 'invalid', 'final-sampled', 'final-sampled']);
+    expect(all).toEqual(['final-sampled', 'final-sampled', 'invalid', 'void', 'final-sampled']);
   });
 
   it.each<[string, (receipt: Receipt) => Partial<Receipt>]>([
@@ -347,18 +347,26 @@ describe('the sampled round', () => {
     await expect(client.reportAudit(header, early.verdict, early.signatures)).rejects.toMatchObject({
       meta: { error: expect.stringMatching(/NotAuditor|SignersUnordered/) },
     });
-    const { verdict, signatures } = await f.verdict(header, [1]);
-    await client.reportAudit(header, verdict, signatures);
+    const { verdict, signatures } = await f.verdict(header, [1], 2, [2]);
+    const { transactionHash } = await client.reportAudit(header, verdict, signatures);
     expect(await client.verdictOf(name)).toBe(verdictStructHash(verdict));
     expect(await client.killsOf(name)).toBe(2n);
+    expect(await client.voidedOf(name)).toBe(4n);
+    const [log] = (await f.provider.getTransactionReceipt(transactionHash))!.logs;
+    expect(rollupInterface.parseLog(log!)).toMatchObject({
+      name: 'AuditReported',
+      args: [name, seed, 2n, 4n, verdict.resultsRoot],
+    });
     await expect(client.reportAudit(header, verdict, signatures)).rejects.toEqual(reverts('AuditKnown', name));
 
     await f.anvil.mine(testPolicy.auditWindow + 5);
     expect(await Promise.all([0, 1, 2].map((i) => status(receipts, i, header)))).toEqual([
       'final-sampled',
       'invalid',
-      'final-sampled',
+      'void',
     ]);
+    // Undecided once, undecided for good: the receipt gets no second draw.
+    expect(await client.bindFaultOf('sampled', receipts[2]!)).toBe('order');
   });
 
   it('the draw is unknown until after the commit: another commitment, another seed', async () => {
@@ -471,7 +479,7 @@ describe('who may speak the verdict', () => {
     });
   });
 
-  it('signatures over other kills, results, batch, contract or chain', async () => {
+  it('signatures over other kills, undecided leaves, results, batch, contract or chain', async () => {
     const { verdict, signatures } = await f.verdict(header, [1]);
     const refused = { meta: { error: expect.stringMatching(/NotAuditor|SignersUnordered/) } };
     const over = (changed: object, domain: object = {}) =>
@@ -480,7 +488,9 @@ describe('who may speak the verdict', () => {
           .slice(0, 2)
           .map((w) => signVerdict({ ...verdict, ...changed }, { ...client.domain, ...domain }, w)),
       );
-    await expect(client.reportAudit(header, { ...verdict, kills: 4n }, signatures)).rejects.toMatchObject(refused);
+    for (const changed of [{ kills: 4n }, { voided: 4n }, { kills: 0n, voided: 2n }]) {
+      await expect(client.reportAudit(header, { ...verdict, ...changed }, signatures)).rejects.toMatchObject(refused);
+    }
     await expect(
       client.reportAudit(header, { ...verdict, resultsRoot: ZeroHash as Hex }, signatures),
     ).rejects.toMatchObject(refused);
@@ -494,13 +504,25 @@ describe('who may speak the verdict', () => {
     }
   });
 
-  it('kills of leaves that do not stand', async () => {
+  it('names leaves that do not stand, as wrong or as undecided', async () => {
     for (const index of [0, 3, 255]) {
-      const { verdict, signatures } = await f.verdict(header, [index]);
-      await expect(client.reportAudit(header, verdict, signatures)).rejects.toEqual(
-        reverts('KillsUnbound', bitmapOf([index])),
-      );
+      for (const [kills, voided] of [
+        [[1, index], []],
+        [[1], [2, index]],
+      ] as const) {
+        const { verdict, signatures } = await f.verdict(header, kills, 2, voided);
+        await expect(client.reportAudit(header, verdict, signatures)).rejects.toEqual(
+          reverts('VerdictUnbound', bitmapOf([index])),
+        );
+      }
     }
+  });
+
+  it('calls a leaf both wrong and undecided', async () => {
+    const { verdict, signatures } = await f.verdict(header, [1, 2], 2, [2]);
+    await expect(client.reportAudit(header, verdict, signatures)).rejects.toEqual(
+      reverts('VerdictContradicts', bitmapOf([2])),
+    );
   });
 
   it('the whole bench may sign, and anybody may deliver it', async () => {

@@ -15,6 +15,7 @@ import type { AuditVerdict } from './audit-verdict.js';
 import { receiptRollupAbi } from './bindings/ReceiptRollup.js';
 import { chainError } from './chain-error.js';
 import type { RollupPolicy } from './policy.js';
+import { refuseDevelopmentKeys } from './refuse-development-keys.js';
 
 /** A transaction that no block takes up (fee too low, gap in the nonces) must not hold its sender for ever. */
 const MINING_TIMEOUT_MS = 120_000;
@@ -32,7 +33,7 @@ export interface SignedReceipt {
 }
 
 /** In the order of the contract's enum `BindFault`. */
-export const BIND_FAULTS = ['none', 'lane', 'policy', 'order', 'signature'] as const;
+const BIND_FAULTS = ['none', 'lane', 'policy', 'order', 'signature'] as const;
 export type BindFault = (typeof BIND_FAULTS)[number];
 
 export interface SentTransaction {
@@ -75,7 +76,8 @@ export class RollupClient {
 
   /**
    * Reads chain id and policy.
-   * @throws AssayError CHAIN_UNAVAILABLE, CHAIN_MISMATCH (no rollup at that address)
+   * @throws AssayError CHAIN_UNAVAILABLE, CHAIN_MISMATCH (no rollup at that address), DEV_KEY_REFUSED (the signer or an
+   *   auditor of the policy is an anvil account, on a real chain: anybody could post or judge in their name)
    */
   static async connect(options: RollupClientOptions): Promise<RollupClient> {
     const { provider, address } = options;
@@ -97,6 +99,8 @@ export class RollupClient {
         quorum: Number(terms['quorum']),
         auditors: terms.auditors.map((auditor) => auditor.toLowerCase() as Hex),
       };
+      const signer = options.signer === undefined ? [] : [await options.signer.getAddress()];
+      refuseDevelopmentKeys(chainId, [...signer, ...policy.auditors]);
       const domain = { chainId, verifyingContract: address };
       const hash = (await ask('policyHash')) as Hex;
       return new RollupClient(provider, domain, policy, hash, options.signer, options.fromBlock ?? 0);
@@ -147,10 +151,11 @@ export class RollupClient {
   /** @param signatures in ascending order of the signers' addresses */
   reportAuditCall(
     header: BatchHeader,
-    verdict: Pick<AuditVerdict, 'kills' | 'resultsRoot'>,
+    verdict: Pick<AuditVerdict, 'kills' | 'voided' | 'resultsRoot'>,
     signatures: readonly Hex[],
   ): Call {
-    return this.call('reportAudit', [headerValue(header), verdict.kills, verdict.resultsRoot, signatures]);
+    const { kills, voided, resultsRoot } = verdict;
+    return this.call('reportAudit', [headerValue(header), kills, voided, resultsRoot, signatures]);
   }
 
   /**
@@ -170,10 +175,10 @@ export class RollupClient {
     return { ...sent(mined), seed: (await this.seedOf(hashBatch(header, this.domain)))! };
   }
 
-  /** @throws AssayError CHAIN_REVERTED (QuorumMissed, NotAuditor, AuditKnown, AuditClosed ...), CHAIN_UNAVAILABLE */
+  /** @throws AssayError CHAIN_REVERTED (QuorumMissed, NotAuditor, VerdictUnbound, AuditKnown, AuditClosed ...), CHAIN_UNAVAILABLE */
   async reportAudit(
     header: BatchHeader,
-    verdict: Pick<AuditVerdict, 'kills' | 'resultsRoot'>,
+    verdict: Pick<AuditVerdict, 'kills' | 'voided' | 'resultsRoot'>,
     signatures: readonly Hex[],
   ): Promise<SentTransaction> {
     return sent(await this.send(this.reportAuditCall(header, verdict, signatures), 'reportAudit'));
@@ -210,6 +215,11 @@ export class RollupClient {
   /** Bitmap of invalid leaves; zero until `reportAudit`. */
   async killsOf(batchHash: Hex): Promise<bigint> {
     return (await this.view('killsOf', [batchHash])) as bigint;
+  }
+
+  /** Bitmap of leaves that the audit could not decide; zero until `reportAudit`. */
+  async voidedOf(batchHash: Hex): Promise<bigint> {
+    return (await this.view('voidedOf', [batchHash])) as bigint;
   }
 
   /** The batch in which the executor's receipt for this order is bound, or null. */

@@ -1,6 +1,7 @@
 /** receipts/verify-receipt.ts against a real chain: every check has a tampering that it alone, by name, refuses. */
-import { id, Network, Wallet, type Provider } from 'ethers';
+import { id, Network, Wallet, type Provider, type TransactionRequest } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AssayError } from '../common/errors.js';
 import { hashOrder } from '../receipts/eip712.js';
 import { formatReceiptFile, parseReceiptFile, type ReceiptFile } from '../receipts/receipt-file.js';
 import { signOrder, signReceipt } from '../receipts/signature.js';
@@ -8,6 +9,7 @@ import type { Hex, JobOrder, Receipt } from '../receipts/types.js';
 import { verifyReceipt, type ReceiptCheckName, type VerifyReceiptOptions } from '../receipts/verify-receipt.js';
 import { startAnvil } from './anvil.js';
 import { connectChain } from './connect-chain.js';
+import { deployRollup } from './deploy.js';
 import {
   executorKey,
   freshSalt,
@@ -16,7 +18,7 @@ import {
   testPolicy,
   type RollupFixture,
 } from './harness/rollup-fixture.js';
-import type { SignedReceipt } from './rollup-client.js';
+import { RollupClient, type SignedReceipt } from './rollup-client.js';
 
 let f: RollupFixture;
 let good: ReceiptFile;
@@ -144,9 +146,15 @@ describe('tampering', () => {
     }
   });
 
-  it('order: dearer promise, other requester signature', async () => {
+  it('order: dearer promise, other requester signature, none', async () => {
     expect(await failed({ ...good, order: { ...good.order!, price: 999n } })).toEqual(['terms']);
     expect(await failed({ ...good, orderSignature: good.signature })).toEqual(['terms']);
+    const unsigned: ReceiptFile = { ...withoutOrder(good), order: good.order! };
+    expect(await failed(unsigned)).toEqual(['terms']);
+    expect((await verifyReceipt(unsigned, options)).verdict).toEqual({
+      verdict: 'undetermined',
+      reason: expect.stringMatching(/^terms: .*signature of its requester/),
+    });
   });
 
   it('path: a sibling, its length, another index', async () => {
@@ -176,6 +184,20 @@ describe('tampering', () => {
   it('tensors: one integer changed', async () => {
     expect(await failed({ ...good, inputs: [[1, 3]] })).toEqual(['inputs']);
     expect(await failed({ ...good, outputs: [[3], [4, 6]] })).toEqual(['outputs']);
+  });
+
+  it('tensors that are none of the model: a finding about the file, not a fault of the caller', async () => {
+    const refuse = (code: 'INPUT_RANGE' | 'INTERNAL') => ({
+      outputRoot: (): Hex => {
+        throw new AssayError(code, 'outputs: expected 1 tensor, found 2');
+      },
+    });
+    expect(await failed(good, refuse('INPUT_RANGE'))).toEqual(['outputs']);
+    expect((await verifyReceipt(good, { ...options, ...refuse('INPUT_RANGE') })).verdict).toEqual({
+      verdict: 'invalid',
+      reason: 'outputs: outputs are not tensors of this model: outputs: expected 1 tensor, found 2',
+    });
+    await expect(failed(good, refuse('INTERNAL'))).rejects.toMatchObject({ code: 'INTERNAL' });
   });
 
   it('domain: another contract than the reader trusts, another chain', async () => {
@@ -237,11 +259,35 @@ describe('status decides', () => {
     expect(await verifyReceipt(file, options)).toMatchObject({ status: 'void', verdict: { verdict: 'undetermined' } });
   });
 
-  it('tensors without a bundle are undetermined by name and leave the verdict', async () => {
-    const check = await verifyReceipt(good, { provider: options.provider, rollup: options.rollup });
-    expect(check.verdict).toEqual({ verdict: 'valid' });
-    expect(check.checks.outputs?.verdict).toBe('undetermined');
-    expect(check.checks.inputs?.verdict).toBe('undetermined');
+  it('a genuine receipt with tensors that nobody checked is undetermined, whatever they are', async () => {
+    const { provider, rollup } = options;
+    for (const outputs of [good.outputs!, [[9, 9, 9]], []]) {
+      const { verdict, status, checks } = await verifyReceipt({ ...good, outputs }, { provider, rollup });
+      expect(verdict).toEqual({
+        verdict: 'undetermined',
+        reason: expect.stringMatching(/^inputs: not checked; the model's bundle .*; outputs: not checked; .*bundle/),
+      });
+      expect(status).toBe('final-sampled');
+      expect([checks.inputs?.verdict, checks.outputs?.verdict]).toEqual(['undetermined', 'undetermined']);
+    }
+    expect((await verifyReceipt(withoutOrder(good), { provider, rollup })).verdict).toEqual({ verdict: 'valid' });
+  });
+
+  it('a receipt that the audit could not decide is void: undetermined', async () => {
+    const receipts = await f.receipts(2);
+    const header = await f.finish(receipts, [], [1]);
+    await f.anvil.mine(3);
+    const at = (index: number): ReceiptFile => ({
+      version: 1,
+      domain: f.client.domain,
+      ...receipts[index]!,
+      batch: { header, index, path: pathOf(receipts, index) },
+    });
+    expect(await verifyReceipt(at(0), options)).toMatchObject({ verdict: { verdict: 'valid' } });
+    expect(await verifyReceipt(at(1), options)).toMatchObject({
+      status: 'void',
+      verdict: { verdict: 'undetermined', reason: expect.stringContaining('could not decide') },
+    });
   });
 
   it('an address that is no rollup is never valid', async () => {
@@ -251,6 +297,76 @@ describe('status decides', () => {
     expect(await failed({ ...withoutOrder(good), domain, signature }, { rollup: nobody })).toEqual(['status']);
   });
 });
+
+describe('a chain that does not know yet', () => {
+  it('a rollup younger than the settled head', async () => {
+    const { address } = await deployRollup(f.signer, testPolicy);
+    const client = await RollupClient.connect({ provider: f.provider, address, signer: f.signer });
+    const [{ receipt }] = (await f.receipts(1)) as [SignedReceipt];
+    const signature = await signReceipt(receipt, client.domain, new Wallet(executorKey(0)));
+    const { header } = await client.commit('sampled', [{ receipt, signature }], freshSalt());
+    const file: ReceiptFile = {
+      version: 1,
+      domain: client.domain,
+      receipt,
+      signature,
+      batch: { header, index: 0, path: [] },
+    };
+    expect(await f.provider.call({ to: address, data: '0x', blockTag: 'finalized' })).toBe('0x');
+    expect(await verifyReceipt(file, { ...options, rollup: address })).toMatchObject({
+      status: 'pending',
+      verdict: { verdict: 'undetermined', reason: 'status: pending in the newest block, not yet finalized' },
+    });
+    // The same, asked of a node that has not seen the deployment.
+    expect(await verifyReceipt(file, { ...options, rollup: address, provider: standingAt(1) })).toMatchObject({
+      status: null,
+      verdict: { verdict: 'undetermined', reason: expect.stringContaining('the node stands at block 1, behind') },
+    });
+  });
+
+  it.each(['soft', 'finalized'] as const)('a node behind the commit (%s)', async (settlement) => {
+    const { committedAt } = good.batch!.header;
+    const at = (block: number) => verifyReceipt(good, { ...options, settlement, provider: standingAt(block) });
+    expect(await at(committedAt - 1)).toMatchObject({
+      status: 'unknown',
+      verdict: {
+        verdict: 'undetermined',
+        reason: expect.stringMatching(/^status: the node stands at block \d+, behind/),
+      },
+    });
+    expect((await at(committedAt)).status).toBe('pending');
+    // A node that has reached the commit knows what is not in it.
+    const { batch } = good;
+    const forged = { ...good, batch: { ...batch!, header: { ...batch!.header, salt: id('x') as Hex } } };
+    const check = await verifyReceipt(forged, { ...options, settlement, provider: standingAt(committedAt) });
+    expect(check).toMatchObject({ status: 'unknown', verdict: { verdict: 'invalid' } });
+  });
+
+  it('several nodes behind one address, of which one lags: undetermined', async () => {
+    const ahead = (await f.provider.getBlockNumber()) + 1000;
+    const provider = {
+      getNetwork: () => f.provider.getNetwork(),
+      getCode: (address: string) => f.provider.getCode(address),
+      getBlockNumber: () => Promise.resolve(ahead),
+      call: (transaction: TransactionRequest) => f.provider.call(transaction),
+    } as unknown as Provider;
+    const { batch } = good;
+    const later = { ...good, batch: { ...batch!, header: { ...batch!.header, committedAt: ahead - 1 } } };
+    expect(await verifyReceipt(later, { ...options, provider })).toMatchObject({
+      verdict: { verdict: 'undetermined', reason: expect.stringMatching(/^status: status at the newest block/) },
+    });
+  });
+});
+
+/** A node that has no block after this one. */
+function standingAt(block: number): Provider {
+  return {
+    getNetwork: () => f.provider.getNetwork(),
+    getCode: (address: string) => f.provider.getCode(address, block),
+    getBlockNumber: () => Promise.resolve(block),
+    call: (transaction: TransactionRequest) => f.provider.call({ ...transaction, blockTag: block }),
+  } as unknown as Provider;
+}
 
 describe('an outage', () => {
   it('of the whole node is undetermined', async () => {

@@ -101,17 +101,6 @@ export const receiptRollupAbi = [
   {
     inputs: [
       {
-        internalType: 'uint256',
-        name: 'kills',
-        type: 'uint256',
-      },
-    ],
-    name: 'KillsUnbound',
-    type: 'error',
-  },
-  {
-    inputs: [
-      {
         internalType: 'uint8',
         name: 'lane',
         type: 'uint8',
@@ -229,6 +218,28 @@ export const receiptRollupAbi = [
     type: 'error',
   },
   {
+    inputs: [
+      {
+        internalType: 'uint256',
+        name: 'leaves',
+        type: 'uint256',
+      },
+    ],
+    name: 'VerdictContradicts',
+    type: 'error',
+  },
+  {
+    inputs: [
+      {
+        internalType: 'uint256',
+        name: 'leaves',
+        type: 'uint256',
+      },
+    ],
+    name: 'VerdictUnbound',
+    type: 'error',
+  },
+  {
     anonymous: false,
     inputs: [
       {
@@ -247,6 +258,12 @@ export const receiptRollupAbi = [
         indexed: false,
         internalType: 'uint256',
         name: 'kills',
+        type: 'uint256',
+      },
+      {
+        indexed: false,
+        internalType: 'uint256',
+        name: 'voided',
         type: 'uint256',
       },
       {
@@ -792,6 +809,11 @@ export const receiptRollupAbi = [
         type: 'uint256',
       },
       {
+        internalType: 'uint256',
+        name: 'voided',
+        type: 'uint256',
+      },
+      {
         internalType: 'bytes32',
         name: 'resultsRoot',
         type: 'bytes32',
@@ -973,6 +995,25 @@ export const receiptRollupAbi = [
         internalType: 'bytes32',
         name: '',
         type: 'bytes32',
+      },
+    ],
+    stateMutability: 'view',
+    type: 'function',
+  },
+  {
+    inputs: [
+      {
+        internalType: 'bytes32',
+        name: 'batchHash',
+        type: 'bytes32',
+      },
+    ],
+    name: 'voidedOf',
+    outputs: [
+      {
+        internalType: 'uint256',
+        name: '',
+        type: 'uint256',
       },
     ],
     stateMutability: 'view',

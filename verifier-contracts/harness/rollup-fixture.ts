@@ -39,9 +39,14 @@ export interface RollupFixture {
     header: BatchHeader,
     kills: readonly number[],
     signers?: number,
+    voided?: readonly number[],
   ): Promise<{ verdict: AuditVerdict; signatures: Hex[] }>;
   /** Commits, fixes the seed and reports. */
-  finish(receipts: readonly SignedReceipt[], kills?: readonly number[]): Promise<BatchHeader>;
+  finish(
+    receipts: readonly SignedReceipt[],
+    kills?: readonly number[],
+    voided?: readonly number[],
+  ): Promise<BatchHeader>;
   stop(): Promise<void>;
 }
 
@@ -97,10 +102,16 @@ export async function startRollup(
         return { receipt, signature: await signReceipt(receipt, domain, wallet) };
       }),
     );
-  const verdict: RollupFixture['verdict'] = async (header, kills, signers = 2) => {
+  const verdict: RollupFixture['verdict'] = async (header, kills, signers = 2, voided = []) => {
     const batch = batchHash(header, domain);
     const seed = (await client.seedOf(batch)) ?? (id('no seed') as Hex);
-    const given = { batchHash: batch, seed, kills: bitmapOf(kills), resultsRoot: id('results') as Hex };
+    const given: AuditVerdict = {
+      batchHash: batch,
+      seed,
+      kills: bitmapOf(kills),
+      voided: bitmapOf(voided),
+      resultsRoot: id('results') as Hex,
+    };
     const signatures = auditorWallets.slice(0, signers).map((wallet) => signVerdict(given, domain, wallet));
     return { verdict: given, signatures: await Promise.all(signatures) };
   };
@@ -111,11 +122,11 @@ export async function startRollup(
     client,
     receipts,
     verdict,
-    finish: async (batch, kills = []) => {
+    finish: async (batch, kills = [], voided = []) => {
       const { header } = await client.commit('sampled', batch, freshSalt());
       await anvil.mine(policy.beaconDelay);
       await client.fixSeed(header);
-      const { verdict: given, signatures } = await verdict(header, kills);
+      const { verdict: given, signatures } = await verdict(header, kills, 2, voided);
       await client.reportAudit(header, given, signatures);
       return header;
     },

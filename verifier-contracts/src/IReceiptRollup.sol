@@ -54,9 +54,10 @@ enum Status {
     Challengeable,
     FinalZk,
     FinalOptimistic,
-    /// The auditors' quorum has signed and did not name this leaf.
+    /// The auditors' quorum has signed and named this leaf neither wrong nor undecided.
     FinalSampled,
-    /// The audit did not speak in time: the chain vouches neither for nor against the receipt.
+    /// The audit did not speak in time, or it spoke and could not decide this leaf: the chain vouches neither for nor
+    /// against the receipt.
     Void,
     /// The auditors' quorum has found this leaf to be wrong.
     Invalid
@@ -96,8 +97,11 @@ interface IReceiptRollup {
     /// @param seed keccak of the hash of `drawBlock` and the batch hash: decides jobs and checkers
     event SeedFixed(bytes32 indexed batchHash, bytes32 seed, uint256 drawBlock);
     /// @param kills bit i set: leaf i is invalid
+    /// @param voided bit i set: leaf i was drawn, and the audit could not decide it
     /// @param resultsRoot root over the checkers' results, as published off chain
-    event AuditReported(bytes32 indexed batchHash, bytes32 seed, uint256 kills, bytes32 resultsRoot);
+    event AuditReported(
+        bytes32 indexed batchHash, bytes32 seed, uint256 kills, uint256 voided, bytes32 resultsRoot
+    );
 
     /// The batch holds no receipt, or more than 256.
     error BatchSize(uint256 count);
@@ -118,8 +122,10 @@ interface IReceiptRollup {
     /// The verdict is in already; a repeated call may read this as done.
     error AuditKnown(bytes32 batchHash);
     error AuditClosed(uint256 deadline);
-    /// The verdict names leaves that are not bound.
-    error KillsUnbound(uint256 kills);
+    /// The verdict names leaves that are not bound: these.
+    error VerdictUnbound(uint256 leaves);
+    /// The verdict calls leaves both wrong and undecided: these.
+    error VerdictContradicts(uint256 leaves);
     error QuorumMissed(uint256 signatures, uint256 quorum);
     /// Signature `position` does not recover to an auditor.
     error NotAuditor(uint256 position, address signer);
@@ -141,11 +147,16 @@ interface IReceiptRollup {
     /// @notice Fixes the seed of the draw, once the draw block (commit + beaconDelay) is in the past.
     function fixSeed(BatchHeader calldata header) external returns (bytes32 seed);
 
-    /// @notice Takes the audit's verdict, signed by a quorum of auditors over (batchHash, seed, kills, resultsRoot).
-    /// One verdict per batch.
+    /// @notice Takes the audit's verdict, signed by a quorum of auditors over (batchHash, seed, kills, voided,
+    /// resultsRoot). One verdict per batch. No leaf is in both bitmaps, and only bound leaves are in either.
     /// @param signatures 65 bytes each, in strictly ascending order of the signers' addresses
-    function reportAudit(BatchHeader calldata header, uint256 kills, bytes32 resultsRoot, bytes[] calldata signatures)
-        external;
+    function reportAudit(
+        BatchHeader calldata header,
+        uint256 kills,
+        uint256 voided,
+        bytes32 resultsRoot,
+        bytes[] calldata signatures
+    ) external;
 
     /// @notice How far a receipt is verified. Never reverts for a wrong receipt, index, path or header: Unknown.
     /// @param path siblings from the leaf upwards
@@ -176,6 +187,9 @@ interface IReceiptRollup {
 
     /// @notice Bitmap of invalid leaves; meaningful once `verdictOf` is set.
     function killsOf(bytes32 batchHash) external view returns (uint256);
+
+    /// @notice Bitmap of leaves that the audit could not decide; meaningful once `verdictOf` is set.
+    function voidedOf(bytes32 batchHash) external view returns (uint256);
 
     /// @notice The batch in which an executor's receipt for an order is bound; zero where it is not.
     function boundIn(bytes32 orderHash, address executor) external view returns (bytes32 batchHash);

@@ -15,7 +15,8 @@ import {TypedHash} from "./TypedHash.sol";
 ///   2. The hash of the block `beaconDelay` after the commit, unknown until then, is the source of the draw;
 ///      `fixSeed` stores keccak(blockhash | batchHash). Jobs and checkers follow from the seed alone (sampler/).
 ///   3. Checkers re-execute off chain; `reportAudit` takes the verdict that a quorum of auditors signed.
-///      Killed leaves are Invalid, all other bound ones FinalSampled.
+///      Killed leaves are Invalid; voided ones, which the audit drew and could not decide, are Void: a leaf that nobody
+///      could check is neither blessed nor condemned. All other bound ones are FinalSampled.
 ///   4. No verdict by `committedAt + beaconDelay + auditWindow`: Void. A void receipt cannot be committed again, so
 ///      nobody can repeat a draw that he did not like; the requester signs a new order.
 ///
@@ -52,6 +53,7 @@ contract ReceiptRollup is IReceiptRollup {
     mapping(bytes32 batchHash => bytes32) public override seedOf;
     mapping(bytes32 batchHash => bytes32) public override verdictOf;
     mapping(bytes32 batchHash => uint256) public override killsOf;
+    mapping(bytes32 batchHash => uint256) public override voidedOf;
     mapping(bytes32 orderHash => mapping(address executor => bytes32)) public override boundIn;
 
     constructor(Policy memory terms) {
@@ -138,24 +140,30 @@ contract ReceiptRollup is IReceiptRollup {
         emit SeedFixed(batchHash, seed, drawBlock);
     }
 
-    function reportAudit(BatchHeader calldata header, uint256 kills, bytes32 resultsRoot, bytes[] calldata signatures)
-        external
-        override
-    {
+    function reportAudit(
+        BatchHeader calldata header,
+        uint256 kills,
+        uint256 voided,
+        bytes32 resultsRoot,
+        bytes[] calldata signatures
+    ) external override {
         bytes32 batchHash = _knownBatch(header);
         if (verdictOf[batchHash] != 0) revert AuditKnown(batchHash);
         bytes32 seed = seedOf[batchHash];
         if (seed == 0) revert SeedMissing(batchHash);
         uint256 deadline = _drawBlock(header) + AUDIT_WINDOW;
         if (block.number > deadline) revert AuditClosed(deadline);
-        if (kills & (header.unbound | ~_allLeaves(header.count)) != 0) revert KillsUnbound(kills);
+        uint256 unbound = (kills | voided) & (header.unbound | ~_allLeaves(header.count));
+        if (unbound != 0) revert VerdictUnbound(unbound);
+        if (kills & voided != 0) revert VerdictContradicts(kills & voided);
         if (signatures.length < QUORUM) revert QuorumMissed(signatures.length, QUORUM);
 
-        bytes32 verdict = TypedHash.verdict(batchHash, seed, kills, resultsRoot);
+        bytes32 verdict = TypedHash.verdict(batchHash, seed, kills, voided, resultsRoot);
         _checkAuditors(TypedHash.digest(TypedHash.domainSeparator(), verdict), signatures);
         verdictOf[batchHash] = verdict;
         if (kills != 0) killsOf[batchHash] = kills;
-        emit AuditReported(batchHash, seed, kills, resultsRoot);
+        if (voided != 0) voidedOf[batchHash] = voided;
+        emit AuditReported(batchHash, seed, kills, voided, resultsRoot);
     }
 
     function statusOf(Receipt calldata receipt, uint256 index, bytes32[] calldata path, BatchHeader calldata header)
@@ -172,7 +180,8 @@ contract ReceiptRollup is IReceiptRollup {
         if ((header.unbound >> index) & 1 == 1) return Status.Unknown;
 
         if (verdictOf[batchHash] != 0) {
-            return (killsOf[batchHash] >> index) & 1 == 1 ? Status.Invalid : Status.FinalSampled;
+            if ((killsOf[batchHash] >> index) & 1 == 1) return Status.Invalid;
+            return (voidedOf[batchHash] >> index) & 1 == 1 ? Status.Void : Status.FinalSampled;
         }
         return block.number > _drawBlock(header) + AUDIT_WINDOW ? Status.Void : Status.Pending;
     }

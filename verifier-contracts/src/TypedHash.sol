@@ -11,7 +11,7 @@ library TypedHash {
         "Receipt(bytes32 orderHash,bytes32 modelDigest,bytes32 inputRoot,bytes32 outputRoot,bytes32 traceRoot,uint32 opCount,uint32 items,uint256 amount,uint8 lane,bytes32 policyHash,address executor,uint64 issuedAt)"
     );
     bytes32 private constant VERDICT_TYPE =
-        keccak256("AuditVerdict(bytes32 batchHash,bytes32 seed,uint256 kills,bytes32 resultsRoot)");
+        keccak256("AuditVerdict(bytes32 batchHash,bytes32 seed,uint256 kills,uint256 voided,bytes32 resultsRoot)");
 
     /// Half the order of secp256k1, rounded down.
     uint256 private constant HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0;
@@ -25,12 +25,12 @@ library TypedHash {
         return keccak256(abi.encode(RECEIPT_TYPE, value));
     }
 
-    function verdict(bytes32 batchHash, bytes32 seed, uint256 kills, bytes32 resultsRoot)
+    function verdict(bytes32 batchHash, bytes32 seed, uint256 kills, uint256 voided, bytes32 resultsRoot)
         internal
         pure
         returns (bytes32)
     {
-        return keccak256(abi.encode(VERDICT_TYPE, batchHash, seed, kills, resultsRoot));
+        return keccak256(abi.encode(VERDICT_TYPE, batchHash, seed, kills, voided, resultsRoot));
     }
 
     function digest(bytes32 separator, bytes32 structHash) internal pure returns (bytes32) {
