@@ -2,10 +2,11 @@
  * gain * x + bias with constants: folded into the linear layer before it where that layer is read by nobody else,
  * metadata or part of the elementwise function where the constants are single numbers, else a node of its own.
  */
-import type { BroadcastConstant } from '../integer/types.js';
+import { QUOTIENT_LO, type BroadcastConstant } from '../integer/types.js';
 import { alongAxis, uniformValue, type RealConstant } from './numbers.js';
 import { compose, gain, gainOf, general } from './unary-function.js';
-import { scaledValue, tensorValue, type Lowering } from './lowering.js';
+import { scaledValue, tensorValue, type Lowering, type Operand } from './lowering.js';
+import { wholeNumbers } from './quantise-weights.js';
 import { toWhole } from './shape-wires.js';
 import { settled } from './batch-axis.js';
 import { withFunction, type LinearPlan, type Value } from './value.js';
@@ -44,7 +45,7 @@ export function affine(
     return { value: withFunction(value, fn, name), how: 'part of a requantisation table' };
   }
   if (factor !== null && factor > 0)
-    return { value: shifted(lowering, scaledValue(value, factor, name), constants.bias!, name), how: 'combine' };
+    return { value: shifted(lowering, value, factor, constants.bias!, name), how: 'combine' };
   if (factor === -1) return { value: negated(lowering, value, constants.bias, name), how: 'combine' };
   return { value: scaledPerElement(lowering, value, constants, name), how: 'scale' };
 }
@@ -100,26 +101,42 @@ function withAffine(
   return { ...plan, name, fixed: { integers: signed, scales: one }, bias };
 }
 
-/** value + bias, as a combine with finer units than the operand's where the constants need them. */
-export function shifted(lowering: Lowering, value: Value, bias: RealConstant, name: string, sign: 1 | -1 = 1): Value {
-  const x = lowering.operand(value, 'linear');
+/**
+ * factor * value + bias, as a combine with finer units than the operand's where the constants need them. The operand
+ * is stored over its own range, not over the result's.
+ * @param factor not 0.
+ */
+function shifted(lowering: Lowering, value: Value, factor: number, bias: RealConstant, name: string): Value {
   const largest = bias.data.reduce((max, b) => Math.max(max, Math.abs(b)), 0);
-  const whole = bias.data.every((b) => Math.abs(b / x.scale - Math.round(b / x.scale)) < 1e-9);
+  const sign = Math.sign(factor);
+  const magnitude = Math.abs(factor);
+  let x = lowering.operand(value, 'linear');
+  // Beside a constant of more than 2^21 units the operand is stored again in the constant's own, coarser units.
+  const least = largest / BIAS_LIMIT / magnitude;
+  if (x.scale < least) x = coarser(lowering, value, x, least, `${name}:coarse`);
+  const unit = x.scale * magnitude;
+  const whole = bias.data.every((b) => Math.abs(b / unit - Math.round(b / unit)) < 1e-9);
   let fineness = whole ? 1 : BIAS_FINENESS;
-  while (fineness > 1 && (largest / x.scale) * fineness > BIAS_LIMIT) fineness /= 2;
-  const scale = x.scale / fineness;
-  const integers: BroadcastConstant = {
-    shape: bias.shape,
-    data: Int32Array.from(bias.data, (b) => Math.round(b / scale)),
-  };
+  while (fineness > 1 && (largest / unit) * fineness > BIAS_LIMIT) fineness /= 2;
+  const scale = unit / fineness;
+  const integers: BroadcastConstant = { shape: bias.shape, data: wholeNumbers(bias.data, scale, name) };
   const terms = [{ x: x.id, coefficient: sign * fineness }];
   const id = lowering.emit({ kind: 'combine', name, terms, bias: integers }, name, scale);
   return like(value, lowering, tensorValue(lowering.tensorBase(id, name, scale, 'sum'), value.batched));
 }
 
+/** The operand stored in units of at least `least`, coarser than its own, that a requantisation can give. */
+function coarser(lowering: Lowering, value: Value, x: Operand, least: number, name: string): Operand {
+  const reach = Math.max(-x.range.lo, x.range.hi) * x.scale;
+  const scale = Math.max(least, reach / (-QUOTIENT_LO - 1));
+  const lo = Math.floor((Math.min(x.range.lo, 0) * x.scale) / scale);
+  const hi = Math.ceil((Math.max(x.range.hi, 0) * x.scale) / scale);
+  return lowering.storedAs(value, name, { scale, lo, hi, calibration: 'units of the constant added', fixed: false });
+}
+
 /** bias - value. */
 export function negated(lowering: Lowering, value: Value, bias: RealConstant | null, name: string): Value {
-  if (bias !== null) return shifted(lowering, value, bias, name, -1);
+  if (bias !== null) return shifted(lowering, value, -1, bias, name);
   const x = lowering.operand(value, 'linear');
   const id = lowering.emit({ kind: 'combine', name, terms: [{ x: x.id, coefficient: -1 }], bias: null }, name, x.scale);
   return like(value, lowering, tensorValue(lowering.tensorBase(id, name, x.scale, 'sum'), value.batched));
@@ -135,7 +152,7 @@ function scaledPerElement(lowering: Lowering, value: Value, constants: Affine, n
   const scale = x.scale * factorScale;
   const integers = (constant: RealConstant, unit: number): BroadcastConstant => ({
     shape: constant.shape,
-    data: Int32Array.from(constant.data, (v) => Math.round(v / unit)),
+    data: wholeNumbers(constant.data, unit, name),
   });
   const id = lowering.emit(
     {

@@ -1,5 +1,5 @@
 /** The whole model, node by node, into the integer graph. */
-import type { IntegerGraph, TensorId } from '../integer/types.js';
+import { OPERAND_LIMIT, type IntegerGraph, type TensorId } from '../integer/types.js';
 import type { OnnxModel } from '../onnx/model.js';
 import type { NodeReport } from '../bundle/report.js';
 import type { Port } from '../bundle/types.js';
@@ -30,12 +30,14 @@ export function lowerModel(
     return { node: node.name, op: node.op, loweredTo };
   });
   const inputIds = inputs.map(({ id }) => id);
-  const outputIds: TensorId[] = [];
-  const outputs = model.outputs.map((output): Port => {
-    const value = lowering.value(output.name);
-    outputIds.push(lowering.publish(value, outputIds, inputIds));
-    return { name: output.name, type: output.type, shape: [...wholeShape(value)], batched: value.batched };
-  });
+  const values = model.outputs.map((output) => lowering.value(output.name));
+  const outputIds = lowering.publish(values, inputIds);
+  const outputs = model.outputs.map(({ name, type }, i): Port => ({
+    name,
+    type,
+    shape: [...wholeShape(values[i]!)],
+    batched: values[i]!.batched,
+  }));
   const graph = lowering.builder.finish(model.name === '' ? 'model' : model.name, outputIds);
   const tensors = graph.tensors.map((tensor, id) => ({ ...tensor, ...lowering.outputMetadata.get(id) }));
   return { graph: { ...graph, tensors }, inputs: inputs.map(({ port }) => port), outputs, nodes };
@@ -86,8 +88,20 @@ function lowerInput(lowering: Lowering, source: OnnxModel, name: string): { id: 
     const zeroPoint = quantisation.zeroPoint[0]!;
     return add(quantisation.scale[0]!, quantisedTo[0] - zeroPoint, quantisedTo[1] - zeroPoint, 0, 'fixed by the model');
   }
+  const integral = type.startsWith('int') || type.startsWith('uint');
+  const reach = Math.max(-statistics.min, statistics.max);
+  if (integral && reach <= OPERAND_LIMIT) {
+    // The power of two above what was seen, and at least a byte's.
+    const limit = Math.min(OPERAND_LIMIT, Math.max(256, 2 ** Math.ceil(Math.log2(reach + 1))));
+    return add(1, statistics.min >= 0 ? 0 : -limit, limit === OPERAND_LIMIT ? limit : limit - 1, 0, 'integers as seen');
+  }
   const boundLo = statistics.min >= 0 ? 0 : -Infinity;
   const { activationBits: bits, method } = lowering.settings;
   const range = chooseRange(statistics, { bits, method, boundLo, boundHi: Infinity });
+  if (integral)
+    lowering.warn(
+      name,
+      `its integers reach ${reach}, more than 2^11: they are rounded to ${bits} bits, in steps of ${range.scale.toPrecision(3)}`,
+    );
   return add(range.scale, range.lo, range.hi, 0, range.calibration);
 }

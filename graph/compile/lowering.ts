@@ -21,7 +21,7 @@ import { chooseRange, saturationShare, type ChosenRange } from './choose-range.j
 import type { ModelFacts } from './facts.js';
 import type { RealConstant } from './numbers.js';
 import type { CalibrationMethod } from './options.js';
-import { accumulatorBounds, narrow, quantiseBias, quantiseWeights } from './quantise-weights.js';
+import { accumulatorBounds, fixedWeights, quantiseBias, quantiseWeights } from './quantise-weights.js';
 import { functionBounds, planRequant, type RequantSource } from './requant-table.js';
 import type { TensorStatistics } from './statistics.js';
 import { compose, gain, gainOf, IDENTITY } from './unary-function.js';
@@ -288,8 +288,8 @@ export class Lowering {
               this.settings.weightBits,
               this.facts.published.has(plan.name),
             )
-          : { weight: narrow(plan.fixed.integers), scales: plan.fixed.scales };
-      const bias = plan.bias === null ? null : quantiseBias(plan.bias, x.scale, quantised.scales);
+          : fixedWeights(plan.fixed.integers, plan.fixed.scales, plan.perRow, plan.bias, x.scale);
+      const bias = plan.bias === null ? null : quantiseBias(plan.bias, x.scale, quantised.scales, plan.node);
       return {
         x,
         bias,
@@ -348,25 +348,33 @@ export class Lowering {
     return current;
   }
 
-  /** Makes the value a graph output: exact accumulators where it is a linear node's, else a stored tensor or a view. */
-  publish(value: Value, taken: readonly TensorId[], inputs: readonly TensorId[]): TensorId {
-    const { base, fn } = value.elementwise;
-    const emitted = this.emitted(base);
-    const factor = emitted.scales.length === 1 ? gainOf(fn) : null;
-    const source = factor !== null ? emitted : this.cell(value.elementwise);
-    const scale = source.scales[0]! * (factor ?? 1);
-    let id = this.applyWires(source.id, value.wires, source.name, scale);
-    // An output is computed by a node of its own and, where it is an accumulator, read by nobody.
-    const shared = taken.includes(id) || inputs.includes(id) || (source.form === 'product' && this.readTensors.has(id));
-    if (shared)
-      id = this.emit(
-        { kind: 'reshape', name: `${source.name}:output`, x: id },
-        `${source.name}:output`,
-        scale,
-        value.shape,
-      );
-    this.outputMetadata.set(id, { scale, zeroPoint: value.zeroPoint });
-    return id;
+  /**
+   * Makes the values the graph outputs: exact accumulators where they are a linear node's, else stored tensors or
+   * views. An output is computed by a node of its own and, where it is an accumulator, read by nobody; which of them
+   * need one more node for that is known only when all are emitted.
+   */
+  publish(values: readonly Value[], inputs: readonly TensorId[]): TensorId[] {
+    const sources = values.map((value) => {
+      const { base, fn } = value.elementwise;
+      const emitted = this.emitted(base);
+      const factor = emitted.scales.length === 1 ? gainOf(fn) : null;
+      const { scales, id, name } = factor !== null ? emitted : this.cell(value.elementwise);
+      const scale = scales[0]! * (factor ?? 1);
+      return { id: this.applyWires(id, value.wires, name, scale), scale, name };
+    });
+    const ids = sources.map(({ id }) => id);
+    const read = new Set(this.readTensors);
+    return sources.map(({ id, scale, name }, i) => {
+      const shared = ids.filter((other) => other === id).length > 1;
+      const accumulator = this.builder.storageClass(id) === 'accumulator';
+      const own = inputs.includes(id) || ids.indexOf(id) !== i || (accumulator && (shared || read.has(id)));
+      const { shape, zeroPoint } = values[i]!;
+      const output = own
+        ? this.emit({ kind: 'reshape', name: `${name}:output`, x: id }, `${name}:output`, scale, shape)
+        : id;
+      this.outputMetadata.set(output, { scale, zeroPoint });
+      return output;
+    });
   }
 
   private freeName(wanted: string): string {

@@ -25,7 +25,7 @@ test('weights are symmetric within bits, and within half a unit of the real ones
 test('a bias too large for its row makes the row coarser', () => {
   const bias = Float64Array.of(1e6);
   const { scales } = quantiseWeights(Float64Array.of(1e-3, 1e-3), 1, 2, bias, 0.01, 8, false);
-  expect(Math.abs(quantiseBias(bias, 0.01, scales)[0]!)).toBeLessThanOrEqual(2 ** 21);
+  expect(Math.abs(quantiseBias(bias, 0.01, scales, 'fc')[0]!)).toBeLessThanOrEqual(2 ** 21);
 });
 
 test('bounds are attained by the worst operand, and hold for every operand', () => {

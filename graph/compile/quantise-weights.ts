@@ -1,7 +1,8 @@
 /**
  * Symmetric quantisation of a linear layer's weights, and its bias in units of the accumulator.
  */
-import type { IntRange } from '../integer/types.js';
+import { AssayError } from '../../common/errors.js';
+import { ACCUMULATOR_LIMIT, FLOAT32_EXACT_LIMIT, type IntRange } from '../integer/types.js';
 
 export interface QuantisedWeights {
   readonly weight: Int8Array | Int16Array;
@@ -53,9 +54,48 @@ export function quantiseWeights(
   return { weight: integers, scales };
 }
 
-/** Bias in units of the accumulator: round(bias / (inputScale * weightScale)). */
-export function quantiseBias(bias: Float64Array, inputScale: number, scales: Float64Array): Int32Array {
-  return Int32Array.from(bias, (b, row) => Math.round(b / (inputScale * scales[scales.length === 1 ? 0 : row]!)));
+/**
+ * Integer weights that the model brought along. They are kept, but for rows (all, where there is one scale) whose bias
+ * would reach 2^24 units of the accumulator: those get coarser units, in which it is below 2^21.
+ */
+export function fixedWeights(
+  integers: Int16Array,
+  scales: Float64Array,
+  perRow: number,
+  bias: Float64Array | null,
+  inputScale: number,
+): QuantisedWeights {
+  const single = scales.length === 1;
+  const reach = new Float64Array(scales.length);
+  bias?.forEach((b, row) => (reach[single ? 0 : row] = Math.max(reach[single ? 0 : row]!, Math.abs(b) / inputScale)));
+  const coarse = scales.map((s, i) => (reach[i]! / s >= FLOAT32_EXACT_LIMIT ? reach[i]! / BIAS_LIMIT : s));
+  const factor = (i: number): number => {
+    const at = single ? 0 : Math.floor(i / perRow);
+    return scales[at]! / coarse[at]!;
+  };
+  return { weight: narrow(integers.map((w, i) => Math.round(w * factor(i)))), scales: coarse };
+}
+
+/** Bias in units of the accumulator: round(bias / (inputScale * weightScale)). @throws AssayError BOUND_EXCEEDED */
+export function quantiseBias(bias: Float64Array, inputScale: number, scales: Float64Array, node: string): Int32Array {
+  const units = bias.map((b, row) => b / (inputScale * scales[scales.length === 1 ? 0 : row]!));
+  return wholeNumbers(units, 1, node);
+}
+
+/**
+ * Constants in units of `unit`, rounded.
+ * @throws AssayError BOUND_EXCEEDED where one leaves 2^31.
+ */
+export function wholeNumbers(values: Float64Array, unit: number, node: string): Int32Array {
+  const integers = values.map((v) => Math.round(v / unit));
+  const at = integers.findIndex((v) => !(Math.abs(v) < ACCUMULATOR_LIMIT));
+  if (at >= 0)
+    throw new AssayError(
+      'BOUND_EXCEEDED',
+      `node '${node}': element ${at} of its constant is ${integers[at]} units of ${unit}, but must stay below 2^31`,
+      { meta: { node, element: at, bound: integers[at], limit: ACCUMULATOR_LIMIT } },
+    );
+  return Int32Array.from(integers);
 }
 
 /** Narrowest array that holds the integers. */

@@ -139,3 +139,45 @@ test('bounds of functions', () => {
     ),
   ).toEqual({ lo: 0, hi: 4 });
 });
+
+describe('a pole or a step', () => {
+  const target = { scale: 1 / 16, lo: -128, hi: 127, fixed: false };
+  const plan = (fn: UnaryFunction, lo: number, hi: number): readonly string[] =>
+    planRequant(
+      { ranges: [{ lo: -(2 ** 20), hi: 2 ** 20 }], scales: Float64Array.of(2 ** -16), seen: { lo, hi } },
+      fn,
+      target,
+    ).warnings;
+
+  test.each([
+    ['Reciprocal', (x: number) => 1 / x, -3, 3],
+    ['Floor', Math.floor, -3, 3],
+    ['Sign', Math.sign, -3, 3],
+  ] as const)('%s is reported where calibration crosses it', (label, f, lo, hi) => {
+    expect(plan(general(label, f), lo, hi).some((warning) => warning.includes('pole or a step'))).toBe(true);
+  });
+
+  test('a function too steep for the finest argument is reported', () => {
+    const wide = { ...target, scale: 2 };
+    const source = {
+      ranges: [{ lo: 0, hi: 2 ** 18 }],
+      scales: Float64Array.of(2 ** -16),
+      seen: { lo: 2 ** -8, hi: 3 },
+    };
+    const steep = planRequant(
+      source,
+      general('Reciprocal', (x) => 1 / x),
+      wide,
+    ).warnings;
+    expect(steep.some((warning) => warning.includes('steep for its table'))).toBe(true);
+  });
+
+  test.each([
+    ['Reciprocal', (x: number) => 1 / x, 0.5, 3],
+    ['Exp', Math.exp, -3, 3],
+    ['Abs', Math.abs, -3, 3],
+    ['Log', (x: number) => (x > 0 ? Math.log(x) : -Infinity), -0.5, 3],
+  ] as const)('%s is not where it has none', (label, f, lo, hi) => {
+    expect(plan(general(label, f), lo, hi).filter((warning) => warning.includes('pole or a step'))).toEqual([]);
+  });
+});

@@ -55,6 +55,10 @@ const MOST_ROWS_LOG = 13;
 export const MANY_ROWS = 2 ** 13;
 /** Largest error, in units of y, that the argument's rounding may bring before a finer q is tried. */
 const ROUNDING_GOAL = 0.25;
+/** A change by more than this many units of y is reported. */
+const ERROR_LIMIT = 1;
+/** A jump of the function by more than this many units of y is reported. */
+const JUMP_LIMIT = 1.5;
 /** An accumulator with at most this many values is looked up as it stands, M = 2^24. */
 const EXACT_ROWS = 2 ** 12;
 /** A multiplier below this has less than 10 bits of precision. */
@@ -108,6 +112,11 @@ function clampRequant(source: RequantSource, fn: ClipFunction, target: RequantTa
 function valuesRequant(source: RequantSource, fn: UnaryFunction, target: RequantTarget): Requant {
   const warnings: string[] = [];
   const qScale = chooseArgumentScale(source, fn, target, warnings);
+  const jump = largestJump(source, fn, target);
+  if (jump > JUMP_LIMIT)
+    warnings.push(
+      `${fn.label} has a pole or a step inside the range that calibration saw: there the rounding of its argument changes the result by up to ${Math.round(jump)} units (${(jump * target.scale).toPrecision(3)})`,
+    );
   const multipliers = multipliersFor(source.scales, 1 / qScale);
   const span = quotientRange(source.ranges, multipliers);
   warnings.push(...precisionWarnings(multipliers, source));
@@ -122,6 +131,32 @@ function stored(fn: UnaryFunction, x: number, target: RequantTarget): number {
   const y = applyUnary(fn, x);
   if (Number.isNaN(y)) return clamp(0, target.lo, target.hi);
   return clamp(roundHalfEven(y / target.scale), target.lo, target.hi);
+}
+
+/**
+ * Largest change of the stored result between neighbouring arguments, in units: the steepest of 1024 pieces is halved
+ * until a continuous function no longer changes on it.
+ */
+function largestJump(source: RequantSource, fn: UnaryFunction, target: RequantTarget): number {
+  const { lo, hi } = source.seen ?? realRange(source);
+  const at = (x: number): number => bounded(fn, x, target);
+  const change = (a: number, b: number): number => Math.abs(at(b) - at(a));
+  const pieces = 1024;
+  let left = lo;
+  let right = hi;
+  let steepest = 0;
+  for (let i = 0; i < pieces; i++) {
+    const [a, b] = [lo + ((hi - lo) * i) / pieces, lo + ((hi - lo) * (i + 1)) / pieces];
+    if (change(a, b) <= steepest) continue;
+    steepest = change(a, b);
+    [left, right] = [a, b];
+  }
+  for (let i = 0; i < 40; i++) {
+    const middle = (left + right) / 2;
+    if (change(left, middle) >= change(middle, right)) right = middle;
+    else left = middle;
+  }
+  return change(left, right);
 }
 
 /** Real value of one unit of q. */
@@ -144,13 +179,18 @@ function chooseArgumentScale(
   const width = hi > lo ? hi - lo : proved.hi - proved.lo || coarsest;
   const start = hi > lo ? lo : proved.lo;
   const scaleAt = (log: number): number => Math.max(width / 2 ** log, coarsest / 8);
-  const error = (log: number): number => roundingError(fn, start, width, scaleAt(log), target.scale);
+  const error = (log: number): number => roundingError(fn, start, width, scaleAt(log), target);
   const rows = (log: number): number => (proved.hi - proved.lo) / scaleAt(log);
 
   let log = FIRST_ROWS_LOG;
   while (log < MOST_ROWS_LOG && error(log) > ROUNDING_GOAL) log++;
   while (log > LEAST_ROWS_LOG && rows(log) > MANY_ROWS && error(log - 1) <= 2 * ROUNDING_GOAL) log--;
   const scale = scaleAt(log);
+  const missed = error(log);
+  if (missed > ERROR_LIMIT && largestJump(source, fn, target) <= JUMP_LIMIT)
+    warnings.push(
+      `${fn.label} is steep for its table: the rounding of its argument changes the result by up to ${missed.toFixed(1)} units (${(missed * target.scale).toPrecision(3)})`,
+    );
   const excess = Math.max(proved.hi / scale / (QUOTIENT_HI - 2), -proved.lo / scale / (-QUOTIENT_LO - 1), 1);
   if (excess > 1)
     warnings.push(
@@ -159,16 +199,20 @@ function chooseArgumentScale(
   return scale * excess;
 }
 
+/** fn(x) in units of y, within what is stored: a pole is the end of the range, what is not a number is 0. */
+function bounded(fn: UnaryFunction, x: number, target: RequantTarget): number {
+  const y = applyUnary(fn, x);
+  return clamp(Number.isNaN(y) ? 0 : y / target.scale, target.lo, target.hi);
+}
+
 /** Largest change of fn over half a step, in units of y, on the interval. */
-function roundingError(fn: UnaryFunction, start: number, width: number, step: number, unit: number): number {
+function roundingError(fn: UnaryFunction, start: number, width: number, step: number, target: RequantTarget): number {
   let worst = 0;
-  const bounded = (x: number): number => applyUnary(fn, x);
-  let before = bounded(start);
+  let before = bounded(fn, start, target);
   const count = Math.ceil(width / step);
   for (let i = 1; i <= count; i++) {
-    const after = bounded(start + i * step);
-    const change = Math.abs(after - before) / 2 / unit;
-    if (change > worst && Number.isFinite(change)) worst = change;
+    const after = bounded(fn, start + i * step, target);
+    worst = Math.max(worst, Math.abs(after - before) / 2);
     before = after;
   }
   return worst;

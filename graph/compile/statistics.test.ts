@@ -2,6 +2,20 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { TensorStatistics } from './statistics.js';
 
+test.each([
+  [1e-300, 1e10],
+  [5e-324, 1e308],
+  [1e308, 1e-300],
+])('%d and then %d are counted', (first, second) => {
+  const statistics = new TensorStatistics();
+  statistics.add([first]);
+  statistics.add([second]);
+  const bins = statistics.bins();
+  expect(bins.reduce((sum, bin) => sum + bin.count, 0)).toBe(2);
+  expect(bins.every((bin) => Number.isFinite(bin.value))).toBe(true);
+  expect([statistics.min, statistics.max]).toEqual([Math.min(first, second), Math.max(first, second)]);
+});
+
 test('extremes and count are exact, and bins hold every element near its value', () => {
   const values = fc.array(
     fc.double({ noNaN: true, min: -1e6, max: 1e6 }).map((x) => (Math.abs(x) < 1e-300 ? 0 : x)),

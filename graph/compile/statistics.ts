@@ -49,13 +49,15 @@ export class TensorStatistics {
 
   private grow(magnitude: number): void {
     let reach = this.reach === 0 ? 2 ** Math.ceil(Math.log2(magnitude)) : this.reach;
-    while (reach < magnitude) reach *= 2;
+    let doublings = 0;
+    for (; reach < magnitude; doublings++) reach *= 2;
+    // After log2(BINS) halvings everything is in the first bin.
     if (this.reach > 0)
-      for (let factor = reach / this.reach; factor > 1; factor /= 2) {
+      for (let i = 0; i < Math.min(doublings, Math.log2(BINS)); i++) {
         halve(this.negative);
         halve(this.positive);
       }
-    this.reach = reach;
+    this.reach = Math.min(reach, Number.MAX_VALUE);
   }
 }
 

@@ -3,6 +3,7 @@ import { AssayError } from '../../common/errors.js';
 import { prepareModel } from '../onnx/prepare-model.js';
 import { unsupportedNodes } from '../onnx/unsupported-nodes.js';
 import type { OnnxModel, PreparedModel } from '../onnx/model.js';
+import { decompose } from './decompose.js';
 import { foldConstants, type FoldedModel } from './fold-constants.js';
 import { checkIntegerArithmetic } from './integer-arithmetic.js';
 import { OPERATORS } from './lower/index.js';
@@ -24,7 +25,7 @@ function refusedNodes(model: PreparedModel): Refusal[] {
 }
 
 /**
- * The prepared model with its constants folded.
+ * The prepared model with its constants folded and its compound operators taken apart.
  * @throws AssayError UNSUPPORTED_NODES listing every node that cannot be compiled, with reason and mend.
  */
 export function prepareSupported(source: OnnxModel, dims: Readonly<Record<string, number>>): FoldedModel {
@@ -50,9 +51,25 @@ export function prepareSupported(source: OnnxModel, dims: Readonly<Record<string
       reason: 'this output does not depend on the input',
       mend: 'Remove it from the outputs of the model.',
     }));
-  const refused = [...refusedNodes(folded.model), ...constantOutputs];
+  const refused = [...refusedPorts(folded.model), ...refusedNodes(folded.model), ...constantOutputs];
   if (refused.length > 0) throw unsupportedError(refused);
-  return folded;
+  return { ...folded, model: decompose(folded.model) };
+}
+
+/** Element types that no port of a bundle can carry. */
+const UNREADABLE: ReadonlySet<string> = new Set(['float16', 'bfloat16', 'string']);
+
+function refusedPorts(model: PreparedModel): Refusal[] {
+  const refuse = (op: string, infos: PreparedModel['inputs']): Refusal[] =>
+    infos
+      .filter(({ type }) => UNREADABLE.has(type))
+      .map(({ name, type }) => ({
+        node: name,
+        op,
+        reason: `its element type is ${type}; inputs and outputs are float32, float64, integers or bool`,
+        mend: 'Export the model with float32 inputs and outputs.',
+      }));
+  return [...refuse('input', model.inputs), ...refuse('output', model.outputs)];
 }
 
 /** Refused whatever its operands are, so that shapes are not needed to say so. */

@@ -1,8 +1,10 @@
 /** Elementwise operators of two operands, with broadcasting. */
 import { combineCoefficients } from '../combine-coefficients.js';
+import { numberAttribute } from '../attributes.js';
 import { affine } from '../affine.js';
 import { settled } from '../batch-axis.js';
-import { scaledValue, tensorValue, type Lowering } from '../lowering.js';
+import { broadcastShape } from '../decompose.js';
+import { tensorValue, type Lowering } from '../lowering.js';
 import type { RealConstant } from '../numbers.js';
 import { uniformValue } from '../numbers.js';
 import type { OnnxNode, PreparedModel } from '../../onnx/model.js';
@@ -10,7 +12,7 @@ import type { Problem } from '../refusal.js';
 import { expanded, toWhole } from '../shape-wires.js';
 import { applyUnary, clip, compose, general } from '../unary-function.js';
 import { sameElements, wholeShape, withFunction, type Value } from '../value.js';
-import { accepted, constantOperands, isConstant, shapeOf, type OperatorTable } from './operator.js';
+import { accepted, constantOperands, isConstant, onlyReadBy, shapeOf, type OperatorTable } from './operator.js';
 
 const REAL: Readonly<Record<string, (a: number, b: number) => number>> = {
   Add: (a, b) => a + b,
@@ -21,13 +23,6 @@ const REAL: Readonly<Record<string, (a: number, b: number) => number>> = {
   Min: Math.min,
   Max: Math.max,
 };
-
-/** The shape that both shapes broadcast to. */
-function broadcastShape(a: readonly number[], b: readonly number[]): number[] {
-  const rank = Math.max(a.length, b.length);
-  const side = (shape: readonly number[], axis: number): number => shape[axis - (rank - shape.length)] ?? 1;
-  return Array.from({ length: rank }, (_, axis) => Math.max(side(a, axis), side(b, axis)));
-}
 
 /** Both values expanded to their common item shape. */
 export function aligned(a: Value, b: Value): [Value, Value] {
@@ -81,6 +76,34 @@ function multiplyValues(lowering: Lowering, a: Value, b: Value, name: string): V
   return tensorValue(lowering.tensorBase(id, name, x.scale * y.scale, 'product'), a.batched);
 }
 
+/** Share of a softmax, e^-16, that is nothing. */
+const NOTHING = 16;
+
+/**
+ * A constant that a softmax over the last axis reads next. Softmax does not see what a whole row has in common, nor
+ * anything far below the row's largest: an attention mask of -1e9 is brought near the logits, so that both fit
+ * one scale.
+ */
+function maskOf(lowering: Lowering, value: Value, constant: RealConstant, name: string): RealConstant {
+  const side = value.shape.at(-1);
+  const { model } = lowering;
+  if (!onlyReadBy(model, name, ['Softmax']) || side === undefined || constant.shape.at(-1) !== side) return constant;
+  const rank = shapeOf(model, name).length;
+  const fallback = model.opset < 13 ? 1 : -1;
+  const lastAxis = model.nodes
+    .filter((node) => node.inputs.includes(name))
+    .every((node) => [-1, rank - 1].includes(numberAttribute(node, 'axis', fallback)));
+  if (!lastAxis) return constant;
+  const { min, max } = lowering.requireStatistics(value.elementwise.name);
+  const depth = 2 * (max - min) + NOTHING;
+  const tops = Float64Array.from({ length: constant.data.length / side }, (_, row) =>
+    constant.data.subarray(row * side, (row + 1) * side).reduce((top, b) => Math.max(top, b), -Infinity),
+  );
+  const below = (b: number, i: number): number => b - tops[Math.floor(i / side)]!;
+  if (constant.data.every((b, i) => below(b, i) >= -depth)) return constant;
+  return { ...constant, data: constant.data.map((b, i) => Math.max(below(b, i), -depth)) };
+}
+
 function withConstant(
   lowering: Lowering,
   node: OnnxNode,
@@ -98,7 +121,9 @@ function withConstant(
   };
   switch (node.op) {
     case 'Add':
-      return finish(affine(lowering, at.value, { gain: null, bias: at.constant }, name));
+      return finish(
+        affine(lowering, at.value, { gain: null, bias: maskOf(lowering, at.value, at.constant, name) }, name),
+      );
     case 'Sub':
       if (!constantFirst) return finish(affine(lowering, at.value, { gain: null, bias: map((c) => -c) }, name));
       return finish(
@@ -273,17 +298,11 @@ function lower(node: OnnxNode, lowering: Lowering): string {
   return ofValues(lowering, node, lowering.real(first), lowering.real(second));
 }
 
-/** Sum, Min, Max and Mean of any number of operands, as a chain; the running result stands under the output's name. */
+/** Sum, Min, Max and Mean of one operand, or of two; `decompose` has taken longer ones apart. */
 function lowerVariadic(node: OnnxNode, lowering: Lowering): string {
-  const output = node.outputs[0]!;
-  const op = node.op === 'Sum' || node.op === 'Mean' ? 'Add' : node.op;
-  let how = 'wiring';
-  if (node.inputs.length === 1) lowering.values.set(output, lowering.real(node.inputs[0]!));
-  for (let i = 1; i < node.inputs.length; i++)
-    how = lower({ ...node, op, inputs: [i === 1 ? node.inputs[0]! : output, node.inputs[i]!] }, lowering);
-  if (node.op === 'Mean')
-    lowering.values.set(output, scaledValue(lowering.values.get(output)!, 1 / node.inputs.length, output));
-  return how;
+  if (node.inputs.length > 1) return lower({ ...node, op: node.op === 'Sum' ? 'Add' : node.op }, lowering);
+  lowering.values.set(node.outputs[0]!, lowering.real(node.inputs[0]!));
+  return 'wiring';
 }
 
 export const BINARY: OperatorTable = {

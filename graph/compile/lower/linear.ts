@@ -1,8 +1,8 @@
 /** Linear layers: Conv, Gemm, MatMul. They stay plans until a consumer needs them, so that what follows can fold in. */
+import { AssayError } from '../../../common/errors.js';
 import { windowOutput } from '../../integer/shapes.js';
 import type { OnnxNode, PreparedModel } from '../../onnx/model.js';
 import { numberAttribute } from '../attributes.js';
-import { affine } from '../affine.js';
 import { inShape, settled } from '../batch-axis.js';
 import { asImage, fromImage } from '../image.js';
 import { tensorValue, type Lowering } from '../lowering.js';
@@ -12,7 +12,7 @@ import { expanded, reshaped, toWhole, transposed } from '../shape-wires.js';
 import { IDENTITY } from '../unary-function.js';
 import { wholeShape, type FixedWeights, type LinearPlan, type Value } from '../value.js';
 import { windowOf } from '../window.js';
-import { aligned, combineValues, alignedConstant } from './binary.js';
+import { alignedConstant } from './binary.js';
 import { constantOperands, isConstant, shapeOf, type OperatorTable } from './operator.js';
 
 /** A layer's real weights, and the integers behind them where the model brings those. */
@@ -284,50 +284,25 @@ function lowerGemm(node: OnnxNode, lowering: Lowering): string {
   } else {
     const b = transB ? swap(lowering.real(bName)) : lowering.real(bName);
     product = multiplyMatrices(lowering, a(), b, name, shape);
-    product = affine(lowering, product, { gain: { shape: [], data: Float64Array.of(alpha) }, bias: null }, name).value;
   }
   if (cName === undefined || cName === '' || beta === 0) {
     lowering.values.set(name, product);
     return 'matmul';
   }
-  if (lowering.isConstant(cName)) {
-    const at = alignedConstant(product, scaled(lowering.constant(cName), beta), shape);
-    lowering.values.set(name, settled(withBias(lowering, at.value, at.constant, name), lowering.hasBatch));
-    return 'matmul';
-  }
-  const c = affine(
-    lowering,
-    lowering.real(cName),
-    { gain: { shape: [], data: Float64Array.of(beta) }, bias: null },
-    cName,
-  ).value;
-  const [x, y] = aligned(product, c);
-  lowering.values.set(
-    name,
-    settled(
-      combineValues(
-        lowering,
-        [
-          { value: x, sign: 1 },
-          { value: y, sign: 1 },
-        ],
-        name,
-      ),
-      lowering.hasBatch,
-    ),
-  );
-  return 'matmul + requant + combine';
+  const at = alignedConstant(product, scaled(lowering.constant(cName), beta), shape);
+  lowering.values.set(name, settled(withBias(at.value, at.constant), lowering.hasBatch));
+  return 'matmul';
 }
 
-/** A Gemm's own constant C: into the plan where it is one value per output feature. */
-function withBias(lowering: Lowering, product: Value, constant: RealConstant, name: string): Value {
+/** A Gemm's own constant C, one value per output feature: `decompose` leaves no other. */
+function withBias(product: Value, constant: RealConstant): Value {
   const { base } = product.elementwise;
   const bias =
     base.kind === 'plan' && product.channelAxis !== null
       ? alongAxis(constant, product.shape.length, product.channelAxis, base.rows)
       : null;
   if (base.kind !== 'plan' || bias === null)
-    return affine(lowering, product, { gain: null, bias: constant }, name).value;
+    throw new AssayError('INTERNAL', `the bias of '${product.elementwise.name}' is not one value per output feature`);
   return { ...product, elementwise: { ...product.elementwise, base: { ...base, bias } } };
 }
 

@@ -34,3 +34,9 @@ export function constantOperands(node: OnnxNode, model: PreparedModel, positions
   }
   return null;
 }
+
+/** True where only nodes of these operators read the value, and no output is it. */
+export function onlyReadBy(model: PreparedModel, name: string, operators: readonly string[]): boolean {
+  if (model.outputs.some((output) => output.name === name)) return false;
+  return model.nodes.every((node) => !node.inputs.includes(name) || operators.includes(node.op));
+}

@@ -1,5 +1,6 @@
 /** Windows without weights: sums stay unrequantised for a linear consumer, maxima compare stored elements. */
 import { sizeOf } from '../../tensor.js';
+import { OPERAND_LIMIT } from '../../integer/types.js';
 import { windowOutput } from '../../integer/shapes.js';
 import type { OnnxNode, PreparedModel } from '../../onnx/model.js';
 import { numberAttribute, numbersAttribute } from '../attributes.js';
@@ -50,27 +51,22 @@ function lowerAveragePool(node: OnnxNode, lowering: Lowering): string {
   };
   if (uniform !== null) return finish(sum, 'sumPool');
   // Fewer cells at the border: one factor per position. The sum is first brought within 11 bits.
-  const taps = sizeOf(kernel);
-  const narrow = lowering.operand(sum, 'linear');
-  const within = Math.max(-narrow.range.lo, narrow.range.hi) <= 2047;
-  const base = within ? sum : averaged(lowering, sum, operand, taps, `${name}:narrow`);
+  const { range } = lowering.operand(sum, 'linear');
+  const within = Math.max(-range.lo, range.hi) <= OPERAND_LIMIT;
+  const base = within ? sum : narrowed(lowering, sum, image, sizeOf(kernel), `${name}:narrow`);
   const gain = { shape: [1, ...sides], data: cells.map((count) => 1 / count) };
   return finish(affine(lowering, base, { gain, bias: null }, name).value, 'sumPool + scale');
 }
 
-/** The sum stored over taps * the operand's range in steps of a quarter of the operand's. */
-function averaged(
-  lowering: Lowering,
-  sum: Value,
-  operand: { scale: number; range: { lo: number; hi: number } },
-  taps: number,
-  name: string,
-): Value {
+/** The sum of `taps` elements of the operand stored with 12 bits, over the range that calibration saw of those. */
+function narrowed(lowering: Lowering, sum: Value, operand: Value, taps: number, name: string): Value {
+  const { min, max } = lowering.requireStatistics(operand.elementwise.name);
+  const largest = Math.max(-min, max);
   const target = {
-    scale: (operand.scale * taps) / 4,
-    lo: 4 * operand.range.lo,
-    hi: 4 * operand.range.hi,
-    calibration: 'range of the operand',
+    scale: (largest * taps) / (OPERAND_LIMIT - 1) || 1,
+    lo: min >= 0 ? 0 : -OPERAND_LIMIT,
+    hi: OPERAND_LIMIT - 1,
+    calibration: 'taps * range of the operand',
     fixed: false,
   };
   const stored = lowering.storedAs(sum, name, target);

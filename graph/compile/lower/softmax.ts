@@ -31,6 +31,7 @@ import { inShape, onItemAxes, positiveAxis } from '../batch-axis.js';
 import { tensorValue, type Lowering, type Operand } from '../lowering.js';
 import { clamp } from '../numbers.js';
 import { reshaped, toWhole } from '../shape-wires.js';
+import { gainOf } from '../unary-function.js';
 import { wholeShape, type Value } from '../value.js';
 import { accepted, shapeOf, type OperatorTable } from './operator.js';
 
@@ -47,10 +48,13 @@ const INT16_MAX = 2 ** 15 - 1;
 
 /** Stored logits of about 12 bits. */
 function logits(lowering: Lowering, value: Value, name: string): Operand {
-  const { base } = value.elementwise;
+  const { base, fn } = value.elementwise;
   if (base.kind === 'tensor' && base.form === 'stored') return lowering.operand(value, 'max');
   const statistics = lowering.requireStatistics(value.elementwise.name);
-  const largest = Math.max(Math.abs(statistics.min), Math.abs(statistics.max));
+  const factor = gainOf(fn);
+  const proved = factor === null ? { lo: -Infinity, hi: Infinity } : lowering.provedReal(base);
+  const lowest = Math.max(statistics.min, proved.lo * (factor ?? 1));
+  const largest = Math.max(Math.abs(lowest), Math.abs(Math.min(statistics.max, proved.hi * (factor ?? 1))));
   // A quarter of headroom above what calibration saw, since a clipped logit changes the answer.
   const scale = Math.max(FINEST_LOGIT, (1.25 * largest) / LOGIT_LIMIT);
   const target = { scale, lo: -LOGIT_LIMIT - 1, hi: LOGIT_LIMIT, calibration: 'max * 1.25, 12 bits', fixed: false };

@@ -8,7 +8,7 @@ import { clamp } from '../numbers.js';
 import type { Problem } from '../refusal.js';
 import { expanded, reshaped, sliced, toWhole, transposed } from '../shape-wires.js';
 import { wholeShape, type Value } from '../value.js';
-import { accepted, constantOperands, isConstant, shapeOf, type OperatorTable } from './operator.js';
+import { accepted, constantOperands, isConstant, onlyReadBy, shapeOf, type OperatorTable } from './operator.js';
 
 /** Largest number of slices that a Gather by constant indices may become. */
 const MOST_SLICES = 256;
@@ -177,8 +177,22 @@ function lowerPad(node: OnnxNode, lowering: Lowering): string {
     before[axis - shift] = amounts[i]!;
     after[axis - shift] = amounts[i + count]!;
   });
-  const operand = lowering.operand(at.value, 'linear');
-  const integer = Math.round(value / operand.scale) - x.zeroPoint;
+  // A maximum is never below its least operand, so that padding far below it (-3.4e38) may as well be just that.
+  const compared = onlyReadBy(model, name, ['MaxPool']);
+  // A value that was always 0 has no scale of its own: then the padding's decides.
+  const statistics = lowering.statistics.get(x.elementwise.name);
+  const silent = statistics?.min === 0 && statistics.max === 0 && value !== 0 && x.zeroPoint === 0;
+  const operand = silent
+    ? lowering.storedAs(at.value, `${name}:operand`, {
+        scale: Math.abs(value) / 127,
+        lo: -128,
+        hi: 127,
+        calibration: 'padding value',
+        fixed: false,
+      })
+    : lowering.operand(at.value, compared ? 'max' : 'linear');
+  const rounded = Math.round(value / operand.scale) - x.zeroPoint;
+  const integer = compared ? Math.max(rounded, operand.range.lo) : rounded;
   const id = lowering.emit({ kind: 'pad', name, x: operand.id, before, after, value: integer }, name, operand.scale);
   const base = lowering.tensorBase(id, name, operand.scale, operand.form === 'stored' ? 'stored' : 'sum');
   lowering.values.set(name, settled(tensorValue(base, at.value.batched, x.zeroPoint), lowering.hasBatch));

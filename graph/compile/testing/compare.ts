@@ -9,6 +9,7 @@ import { float64sOf } from '../../onnx/numbers.js';
 import { prepareModel } from '../../onnx/prepare-model.js';
 import type { Tensor } from '../../tensor.js';
 import type { CompileOptions } from '../options.js';
+import { buildModel, random, samplesOf, type ModelSpec } from './models.js';
 
 /** The integer graph's outputs for one sample, as real tensors. */
 export function runBundle(bundle: Bundle, sample: ReadonlyMap<string, Tensor>): Map<string, Tensor> {
@@ -55,4 +56,13 @@ export function compare(
     worst = Math.max(worst, width === 0 ? (e === 0 ? 0 : Infinity) : (e / width) * 255);
   }
   return { bundle, worst, shapes: bundle.outputs.map((port) => port.shape) };
+}
+
+/** `compare` of a model given by its nodes, on 12 random samples. */
+export function compareSpec(
+  spec: ModelSpec,
+  shapes: Readonly<Record<string, readonly number[]>>,
+  scale = 1,
+): ReturnType<typeof compare> {
+  return compare(buildModel(spec), { calibration: samplesOf(shapes, 12, random(41), scale) });
 }
