@@ -17,13 +17,13 @@ describe('settings', () => {
       DATABASE_URL: 'postgres://h/d',
       REDIS_URL: '',
       ASSAY_BATCH_SIZE: '7',
-      ASSAY_OPEN_LANES: 'sampled, zk',
+      ASSAY_OPEN_LANES: 'sampled',
     });
     expect(settings).toMatchObject({
       dataDirectory: '/data',
       databaseUrl: 'postgres://h/d',
       batchSize: 7,
-      openLanes: ['sampled', 'zk'],
+      openLanes: ['sampled'],
     });
     expect(settings.redisUrl).toBeUndefined();
   });
@@ -39,6 +39,18 @@ describe('settings', () => {
       expect.objectContaining({ code: 'CONFIG_INVALID', kind: 'usage' }),
     );
   });
+
+  it.each(['zk', 'optimistic', 'express', 'sampled, zk'])(
+    'refuse to open a lane that nothing implements: %s',
+    (lanes) => {
+      expect(() => settingsFromEnvironment({ ASSAY_DATA_DIR: '/data', ASSAY_OPEN_LANES: lanes })).toThrow(
+        expect.objectContaining({
+          code: 'CONFIG_INVALID',
+          message: expect.stringContaining('this build implements no'),
+        }),
+      );
+    },
+  );
 
   it('refuse a setting that does not exist', () => {
     expect(() => parseSettings({ dataDirectory: '/data', batchsize: 3 })).toThrow(

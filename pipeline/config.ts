@@ -1,7 +1,6 @@
 /** Settings of the pipeline, checked once at the boundary. */
 import { z } from 'zod';
 import { AssayError } from '../common/errors.js';
-import { LANES } from '../receipts/types.js';
 
 const positive = z.number().int().positive();
 
@@ -12,7 +11,10 @@ export const pipelineSettings = z.strictObject({
   databaseUrl: z.string().min(1).optional(),
   /** Redis for the queue instead of the database. */
   redisUrl: z.string().min(1).optional(),
-  openLanes: z.array(z.enum(Object.keys(LANES) as [keyof typeof LANES])).default(['sampled']),
+  openLanes: z
+    .array(z.literal('sampled', { error: 'only the lane `sampled` can be opened; this build implements no other' }))
+    .min(1)
+    .default(['sampled']),
   batchSize: positive.max(256).default(64),
   /** A receipt waits at most this long for its batch to fill. */
   batchAgeMs: positive.default(2_000),
@@ -20,7 +22,7 @@ export const pipelineSettings = z.strictObject({
   concurrency: positive.max(256).default(4),
   /** An executor or checker that takes longer on one job has vanished. */
   executeTimeoutMs: positive.default(600_000),
-  /** Blocks, the commit's own included, before the audit acts on a commit. */
+  /** Blocks, its own included, before the audit acts on a commit, and before an outcome is read from a verdict. */
   confirmations: positive.default(1),
   /** How long a step sleeps when the chain is not ready. */
   pollMs: positive.default(250),

@@ -14,7 +14,7 @@ import {
 import { freshDirectory, makeTemplate } from '../test/kill/harness.js';
 import { postgresMissing, startPostgres, type PrivatePostgres } from '../test/kill/servers/private-postgres.js';
 import { hasRedis, startRedis, type PrivateRedis } from '../test/kill/servers/private-redis.js';
-import { evaluateGraph } from '../graph/index.js';
+import { evaluateGraph, inputRoot, outputRoot } from '../graph/index.js';
 import { signOrder, verifyReceipt } from '../receipts/index.js';
 import type { Hex } from '../receipts/types.js';
 import { startAnvil, type Anvil } from '../verifier-contracts/anvil.js';
@@ -53,6 +53,7 @@ const deploy = (name: string) => {
     posterAccount: nextAccount++ % 9,
   });
 };
+const integers = (tensors: readonly (readonly number[])[]) => tensors.map((values) => Int32Array.from(values));
 const nextOrder = (deployment: TestDeployment, first: number) =>
   orderFor(deployment.client, bundle, first, nextNonce++);
 
@@ -95,7 +96,13 @@ function wholeWay(name: string, settings: () => Partial<PipelineSettingsInput>):
       );
       // The receipt file, checked by somebody who trusts nothing but the contract's address.
       const file = receiptFileOf(view, deployment.client.domain)!;
-      const check = await verifyReceipt(file, { provider: deployment.provider, rollup, settlement: 'soft' });
+      const check = await verifyReceipt(file, {
+        provider: deployment.provider,
+        rollup,
+        settlement: 'soft',
+        inputRoot: (tensors, items) => inputRoot(bundle.graph, integers(tensors), items) as Hex,
+        outputRoot: (tensors, items) => outputRoot(bundle.graph, integers(tensors), items) as Hex,
+      });
       expect(check.verdict.verdict).toBe(caught ? 'invalid' : 'valid');
       const truth = evaluateGraph(bundle.graph, view.inputs, 1)[bundle.graph.outputs[0]!]!;
       if (caught) expect(view.outputs![0]).not.toEqual(truth);

@@ -13,9 +13,12 @@ import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
 import { AssayError, asAssayError } from '../common/errors.js';
 import type { Hex, JobOrder, Lane } from '../receipts/types.js';
+import { refuseDevelopmentKeys } from '../verifier-contracts/refuse-development-keys.js';
+import { PosterLock } from './chain/poster-lock.js';
 import { TransactionJournal } from './chain/transaction-journal.js';
 import { parseSettings, type PipelineSettings, type PipelineSettingsInput } from './config.js';
-import type { AdvisoryLock, Database } from './database/database.js';
+import { bindDeployment } from './database/bind-deployment.js';
+import type { Database } from './database/database.js';
 import { openPglite } from './database/open-pglite.js';
 import { openPostgres } from './database/open-postgres.js';
 import type {
@@ -45,7 +48,7 @@ import { submitOrder, type OrderRequest } from './submit.js';
 import type { Claim } from './work/claim.js';
 import { relayOutbox } from './work/relay.js';
 import { Runner } from './work/runner.js';
-import { ACTIVE_STEPS, type ActiveStep } from './work/steps.js';
+import { ACTIVE_STEPS, CHAIN_STEPS, type ActiveStep } from './work/steps.js';
 import { sweep, takeUpAll } from './work/sweep.js';
 
 export interface PipelinePorts {
@@ -80,11 +83,21 @@ export interface Readiness {
   readonly chain: AssayError | null;
 }
 
+/** Chain steps at once, each: they mostly wait for blocks. */
+const CHAIN_CONCURRENCY = 2;
+
+interface Waiter {
+  readonly resolve: (view: JobView) => void;
+  readonly reject: (error: AssayError) => void;
+}
+
 export class Pipeline {
   readonly events = new EventEmitter<PipelineEvents>();
   private readonly runner: Runner;
-  private readonly waiting = new Map<Hex, ((view: JobView) => void)[]>();
+  private readonly waiting = new Map<Hex, Waiter[]>();
   private readonly timers = new Set<NodeJS.Timeout>();
+  /** Stop the chain steps; none where the poster's lock is not held. */
+  private chainWork: (() => Promise<void>)[] = [];
   private closing = false;
   private draining = false;
   private tickRunning: Promise<void> | null = null;
@@ -96,8 +109,7 @@ export class Pipeline {
     readonly database: Database,
     private readonly queue: StepQueue,
     private readonly context: StageContext,
-    /** Held by the one process that posts with this account; null where another does. */
-    private readonly posting: AdvisoryLock | null,
+    private readonly posting: PosterLock,
     private readonly instance: string,
   ) {
     const bind = (stage: (context: StageContext, claim: Claim) => ReturnType<typeof runOrder>) => (claim: Claim) =>
@@ -124,20 +136,29 @@ export class Pipeline {
 
   /**
    * Opens database, queue and store, takes up whatever an earlier process left, and starts to work.
-   * @throws AssayError CONFIG_INVALID, DATA_DIRECTORY_BUSY, DATABASE_UNAVAILABLE, DATABASE_NEWER, QUEUE_UNAVAILABLE
+   * @throws AssayError CONFIG_INVALID, DATA_DIRECTORY_BUSY, DATABASE_UNAVAILABLE, DATABASE_NEWER, QUEUE_UNAVAILABLE;
+   * CHAIN_MISMATCH where the database belongs to another chain or contract; DEV_KEY_REFUSED where the poster is one of
+   * anvil's accounts and the chain is not anvil's.
    */
   static async open(input: PipelineSettingsInput, ports: PipelinePorts): Promise<Pipeline> {
     const settings = parseSettings(input);
     const clock = ports.clock ?? Date.now;
+    const { chainId } = ports.chain.domain;
+    refuseDevelopmentKeys(chainId, [ports.poster.address]);
     const database =
       settings.databaseUrl === undefined
         ? await openPglite(settings.dataDirectory)
         : await openPostgres(settings.databaseUrl);
     let queue: StepQueue | undefined;
     try {
+      await bindDeployment(database, ports.chain.domain);
       if (database.soleOwner) await takeUpAll(database, clock());
       await registerNodes(database, [...ports.executors, ...ports.checkers]);
       queue = await openStepQueue(await queueHome(database, settings), ACTIVE_STEPS);
+      const opened: { pipeline?: Pipeline } = {};
+      const posting = new PosterLock(database, `poster:${chainId}:${ports.poster.address.toLowerCase()}`, () =>
+        opened.pipeline?.stopChainWork(),
+      );
       const journal = new TransactionJournal({
         database,
         chain: ports.chain,
@@ -145,6 +166,7 @@ export class Pipeline {
         clock,
         replaceAfterMs: settings.replaceAfterMs,
         patienceMs: settings.pollMs * 4,
+        mayPost: () => posting.held,
       });
       const context: StageContext = {
         database,
@@ -161,8 +183,9 @@ export class Pipeline {
         confirmations: settings.confirmations,
         pollMs: settings.pollMs,
       };
-      const posting = await database.tryLock(`poster:${ports.chain.domain.chainId}:${journal.address}`);
+      await posting.take();
       const pipeline = new Pipeline(settings, database, queue, context, posting, randomUUID());
+      opened.pipeline = pipeline;
       pipeline.start();
       return pipeline;
     } catch (error) {
@@ -199,16 +222,16 @@ export class Pipeline {
 
   /**
    * Resolves when the job has its outcome, whichever.
-   * @throws AssayError ORDER_INVALID where there is no such job, PIPELINE_CLOSED when the pipeline closes first.
+   * @throws AssayError ORDER_INVALID where there is no such job, PIPELINE_CLOSED when the pipeline closes first; what
+   * reading the job throws, except for outages, which are waited for.
    */
   async waitFor(jobId: Hex): Promise<JobView> {
     const view = await this.job(jobId);
     if (view === null) throw new AssayError('ORDER_INVALID', `There is no job ${jobId}.`, { meta: { jobId } });
     if (view.outcome !== null) return view;
-    if (this.closing)
-      throw new AssayError('PIPELINE_CLOSED', `The pipeline closed before job ${jobId} had its outcome.`);
-    return new Promise((resolve) => {
-      this.waiting.set(jobId, [...(this.waiting.get(jobId) ?? []), resolve]);
+    if (this.closing) throw closedBefore(jobId);
+    return new Promise((resolve, reject) => {
+      this.waiting.set(jobId, [...(this.waiting.get(jobId) ?? []), { resolve, reject }]);
       this.wantTick();
     });
   }
@@ -266,34 +289,46 @@ export class Pipeline {
     if (this.closing) return;
     this.closing = true;
     for (const timer of this.timers) clearTimeout(timer);
+    for (const [jobId, waiters] of this.waiting) for (const { reject } of waiters) reject(closedBefore(jobId));
+    this.waiting.clear();
     await this.tickRunning;
     await this.queue.close();
     await this.database.execute('DELETE FROM assay.instances WHERE id = $1', [this.instance]).catch(() => undefined);
-    await this.posting?.release();
+    await this.posting.release();
     await this.database.close();
   }
 
   private start(): void {
-    const { concurrency } = this.settings;
-    const perStep: Record<ActiveStep, number> = {
-      run: concurrency,
-      route: concurrency,
-      sign: concurrency,
-      post: 2,
-      audit: 2,
-      settle: 2,
-    };
-    for (const step of ACTIVE_STEPS) {
-      const chainStep = step === 'post' || step === 'audit' || step === 'settle';
-      if (chainStep && this.posting === null) continue;
-      this.queue.work(step, perStep[step], (hint) => this.runner.run(hint));
-    }
+    for (const step of ACTIVE_STEPS)
+      if (!CHAIN_STEPS.includes(step))
+        this.queue.work(step, this.settings.concurrency, (hint) => this.runner.run(hint));
+    if (this.posting.held) this.startChainWork();
     this.queue.onReturn(() => void this.hintAtAll().catch((error: unknown) => this.trouble(asAssayError(error))));
     const beat = (): void => {
       this.wantTick(true);
       this.after(this.settings.sweepMs, beat);
     };
     beat();
+  }
+
+  private startChainWork(): void {
+    this.chainWork = CHAIN_STEPS.map((step) =>
+      this.queue.work(step, CHAIN_CONCURRENCY, async (hint) => {
+        // A hint that was taken while the lock was being lost: the sweeper gives it again.
+        if (this.posting.held) await this.runner.run(hint);
+      }),
+    );
+  }
+
+  private stopChainWork(): void {
+    const stops = this.chainWork;
+    this.chainWork = [];
+    for (const stop of stops) stop().catch((error: unknown) => this.trouble(asAssayError(error)));
+  }
+
+  /** Where the process that posted has ended, or this one has lost the lock: takes it, and with it the chain steps. */
+  private async takePosting(): Promise<void> {
+    if (!this.posting.held && (await this.posting.take())) this.startChainWork();
   }
 
   private changed(claim: Claim, dueInMs: number): void {
@@ -331,21 +366,29 @@ export class Pipeline {
     while (this.tickWanted && !this.closing) {
       const sweepToo = this.sweepWanted;
       this.tickWanted = this.sweepWanted = false;
-      try {
-        if (sweepToo) await this.sweepDue();
-        await relayOutbox(this.database, this.queue);
-        await this.answerWaiting();
-        // Last: an outage of the chain must hold up nothing else.
-        if (sweepToo && this.posting !== null) await this.context.journal.settleOpen();
-      } catch (error) {
-        this.trouble(asAssayError(error));
+      if (sweepToo) {
+        await this.tried(() => this.takePosting());
+        await this.tried(() => this.sweepDue());
       }
+      await this.tried(() => this.answerWaiting());
+      await this.tried(() => relayOutbox(this.database, this.queue));
+      // Last: an outage of the chain must hold up nothing else.
+      if (sweepToo && this.posting.held) await this.tried(() => this.context.journal.settleOpen());
+    }
+  }
+
+  /** A part of a tick: its failure is told, and holds up no other part. */
+  private async tried(part: () => Promise<unknown>): Promise<void> {
+    try {
+      await part();
+    } catch (error) {
+      this.trouble(asAssayError(error));
     }
   }
 
   private async sweepDue(): Promise<void> {
     const { context, settings } = this;
-    if (this.posting !== null) {
+    if (this.posting.held) {
       const rule = { size: settings.batchSize, ageMs: this.draining ? 0 : settings.batchAgeMs };
       while ((await sealBatch(context, rule)) !== null);
     }
@@ -364,8 +407,18 @@ export class Pipeline {
       [[...this.waiting.keys()]],
     );
     for (const { order_hash } of ended) {
-      const view = await this.job(order_hash);
-      for (const resolve of this.waiting.get(order_hash) ?? []) resolve(view!);
+      let answer: (waiter: Waiter) => void;
+      try {
+        const view = (await this.job(order_hash))!;
+        answer = ({ resolve }) => resolve(view);
+      } catch (error) {
+        const why = asAssayError(error);
+        this.trouble(why);
+        // An outage ends, and the next tick asks again. What is unreadable stays so.
+        if (why.kind === 'infrastructure') continue;
+        answer = ({ reject }) => reject(why);
+      }
+      this.waiting.get(order_hash)?.forEach(answer);
       this.waiting.delete(order_hash);
     }
   }
@@ -374,6 +427,9 @@ export class Pipeline {
     this.events.emit('trouble', error);
   }
 }
+
+const closedBefore = (jobId: Hex): AssayError =>
+  new AssayError('PIPELINE_CLOSED', `The pipeline closed before job ${jobId} had its outcome.`, { meta: { jobId } });
 
 async function queueHome(database: Database, settings: PipelineSettings): Promise<QueueHome> {
   if (settings.redisUrl === undefined) return { kind: 'postgres', pool: database.pool };

@@ -40,12 +40,17 @@ export interface ExecutorPort extends NodePort {
   signReceipt(receipt: Receipt): Promise<Hex>;
 }
 
+export interface CheckedJob {
+  readonly orderHash: Hex;
+}
+
 export interface CheckerPort extends NodePort {
   /**
-   * Re-executes a drawn job, from model and input alone.
-   * @param posted the receipt at stake: names it in messages and logs; its roots are no input to the check.
+   * Re-executes a drawn job, from model and input alone: a checker that knew the roots at stake could hand them back
+   * and save itself the work.
+   * @param job names it in logs; no input to the check
    */
-  check(bundle: Bundle, inputs: readonly Int32Array[], items: number, posted: Receipt): Promise<Roots>;
+  check(bundle: Bundle, inputs: readonly Int32Array[], items: number, job: CheckedJob): Promise<Roots>;
 }
 
 export interface AuditorPort {
@@ -71,9 +76,16 @@ export interface UnsignedTransaction {
   readonly maxPriorityFeePerGas: bigint;
 }
 
+/** Wei per gas. */
+export interface Fees {
+  readonly maxFeePerGas: bigint;
+  readonly maxPriorityFeePerGas: bigint;
+}
+
 export interface MinedTransaction {
   readonly blockNumber: number;
   readonly blockHash: Hex;
+  /** Mined without effect. */
   readonly reverted: boolean;
 }
 
@@ -94,16 +106,32 @@ export interface ChainPort {
   seedOf(batchHash: Hex): Promise<Hex | null>;
   /** Block after which `fixSeed` can be called. */
   drawBlockOf(header: BatchHeader): number;
+  /** Last block in which `fixSeed` and `reportAudit` are allowed. */
+  auditDeadlineOf(header: BatchHeader): number;
   /** Struct hash of the verdict; null until `reportAudit`. */
   verdictOf(batchHash: Hex): Promise<Hex | null>;
-  statusOf(receipt: Receipt, index: number, path: readonly Hex[], header: BatchHeader): Promise<ReceiptStatus>;
+  /** @param block the status as of that block */
+  statusOf(
+    receipt: Receipt,
+    index: number,
+    path: readonly Hex[],
+    header: BatchHeader,
+    block: number,
+  ): Promise<ReceiptStatus>;
 
   blockNumber(): Promise<number>;
   /** Gas and fees for a call now. @throws AssayError CHAIN_REVERTED, meta.error the contract's reason, when it would revert. */
-  price(call: Call, from: string): Promise<{ gasLimit: bigint; maxFeePerGas: bigint; maxPriorityFeePerGas: bigint }>;
+  price(call: Call, from: string): Promise<Fees & { readonly gasLimit: bigint }>;
+  /** Fees of the day, whatever the call. */
+  fees(): Promise<Fees>;
+  /** Would the call revert now and in every later block? A revert that another block may mend is none for good. */
+  revertsForGood(call: Call, from: string): Promise<boolean>;
   /** Number of mined transactions of the account. */
   nonceOf(address: string): Promise<number>;
-  /** Sends signed bytes; sending what the node knows already, or has mined, is no error. */
+  /**
+   * Sends signed bytes; sending what the node knows already, or has mined, is no error.
+   * @throws AssayError CHAIN_FEE_TOO_LOW when the node does not take them at that fee
+   */
   sendRaw(raw: string): Promise<void>;
   minedAs(hash: string): Promise<MinedTransaction | null>;
 }

@@ -1,5 +1,6 @@
 /** A job as its requester sees it. */
 import type { AssayError } from '../common/errors.js';
+import type { Queryable } from './database/database.js';
 import { decodeValues } from './store/values-file.js';
 import {
   headerFromJson,
@@ -9,8 +10,8 @@ import {
   type OrderJson,
   type ReceiptJson,
 } from './store/order-json.js';
-import { leafHash, merklePath, type BatchPosition, type ReceiptStatus } from '../receipts/index.js';
-import type { Hex, JobOrder, Receipt } from '../receipts/types.js';
+import { leafHash, merklePaths, type BatchPosition, type ReceiptStatus } from '../receipts/index.js';
+import type { Hex, JobOrder, Lane, Receipt } from '../receipts/types.js';
 import type { RoutingDecision } from './routing.js';
 import type { StageContext } from './stages/context.js';
 import type { Step } from './work/steps.js';
@@ -36,6 +37,20 @@ export interface JobView {
   /** Where the receipt stands on chain, once its batch is committed. */
   readonly position: BatchPosition | null;
   readonly chainStatus: ReceiptStatus | null;
+  /** Null where the seed has not drawn the receipt, or not yet. */
+  readonly audit: JobAudit | null;
+}
+
+/** What came of the re-execution of a drawn receipt. */
+export interface JobAudit {
+  /**
+   * `match`: a checker has the same roots. `fraud`: two checkers agree on others. `checker-odd`: a checker has others,
+   * a second one those of the receipt. `undecided`: three parties, three results; the receipt is void.
+   * Null until the audit has ended.
+   */
+  readonly finding: 'match' | 'fraud' | 'checker-odd' | 'undecided' | null;
+  /** What differed; null where nothing speaks against the receipt. */
+  readonly reason: string | null;
 }
 
 interface Row {
@@ -54,14 +69,19 @@ interface Row {
   readonly batch_index: number | null;
   readonly header_json: HeaderJson | null;
   readonly chain_status: ReceiptStatus | null;
+  readonly drawn: boolean;
+  readonly finding: JobAudit['finding'];
+  readonly reason: string | null;
 }
 
 export async function readJob(context: Pick<StageContext, 'database' | 'store'>, jobId: Hex): Promise<JobView | null> {
   const [row] = await context.database.query<Row>(
     `SELECT o.order_json, o.signature AS order_signature, o.input_file, w.step, o.outcome, o.error, o.lane_decision, o.executor, e.output_file,
-            r.receipt_json, r.signature AS receipt_signature, r.batch_hash, r.batch_index, b.header_json, r.chain_status
+            r.receipt_json, r.signature AS receipt_signature, r.batch_hash, r.batch_index, b.header_json, r.chain_status,
+            d.batch_hash IS NOT NULL AS drawn, d.finding, d.reason
        FROM assay.orders o JOIN assay.work w ON w.subject = o.order_hash
        LEFT JOIN assay.executions e USING (order_hash) LEFT JOIN assay.receipts r USING (order_hash) LEFT JOIN assay.batches b USING (batch_hash)
+       LEFT JOIN assay.draws d ON d.batch_hash = r.batch_hash AND d.batch_index = r.batch_index
       WHERE o.order_hash = $1`,
     [jobId],
   );
@@ -84,16 +104,31 @@ export async function readJob(context: Pick<StageContext, 'database' | 'store'>,
     batchHash: row.batch_hash,
     position: await positionOf(context, row),
     chainStatus: row.chain_status,
+    audit: row.drawn ? { finding: row.finding, reason: row.reason } : null,
   };
 }
 
 async function positionOf(context: Pick<StageContext, 'database'>, row: Row): Promise<BatchPosition | null> {
   if (row.header_json === null || row.batch_index === null) return null;
   const header = headerFromJson(row.header_json);
-  const hashes = await context.database.query<{ receipt_hash: Hex }>(
-    'SELECT receipt_hash FROM assay.receipts WHERE batch_hash = $1 ORDER BY batch_index',
-    [row.batch_hash],
-  );
-  const leaves = hashes.map(({ receipt_hash }, index) => leafHash(index, header.lane, receipt_hash));
-  return { header, index: row.batch_index, path: merklePath(leaves, row.batch_index) };
+  const paths = await pathsOf(context.database, row.batch_hash!, header.lane);
+  return { header, index: row.batch_index, path: paths[row.batch_index]! };
+}
+
+/** The jobs of a batch end together and are read together: its tree is hashed once, not once for each. */
+const recentPaths = new WeakMap<Queryable, { readonly batchHash: Hex; readonly paths: Promise<Hex[][]> }>();
+
+/** @param batchHash of a sealed batch: its receipts, and so its paths, never change. */
+function pathsOf(database: Queryable, batchHash: Hex, lane: Lane): Promise<Hex[][]> {
+  const recent = recentPaths.get(database);
+  if (recent?.batchHash === batchHash) return recent.paths;
+  const paths = database
+    .query<{ receipt_hash: Hex }>(
+      'SELECT receipt_hash FROM assay.receipts WHERE batch_hash = $1 ORDER BY batch_index',
+      [batchHash],
+    )
+    .then((rows) => merklePaths(rows.map(({ receipt_hash }, index) => leafHash(index, lane, receipt_hash))));
+  recentPaths.set(database, { batchHash, paths });
+  paths.catch(() => recentPaths.delete(database));
+  return paths;
 }

@@ -18,7 +18,10 @@ export interface OrderRequest {
   readonly signature: Hex;
   /** One array per graph input, `order.items` items each, in the range that the bundle states. */
   readonly inputs: readonly Int32Array[];
-  /** The executor that the requester wants, and no other; default: whichever is free. */
+  /**
+   * Address of the executor that the requester wants, and no other; default: whichever is free. Where it is suspended
+   * the order fails; where it is not connected the order waits for it until `deliverBy`.
+   */
   readonly executor?: Hex;
 }
 
@@ -37,8 +40,11 @@ export async function submitOrder(context: StageContext, request: OrderRequest, 
     );
   }
   const orderHash = hashOrder(order, chain.domain);
+  const executor = request.executor ?? null;
+  if (executor !== null && !/^0x[0-9a-f]{40}$/.test(executor))
+    throw invalid(orderHash, `executor: expected 0x and 40 lower-case hex digits, found ${JSON.stringify(executor)}`);
   const known = await findJob(database, order.requester, idempotencyKey);
-  if (known !== null) return sameJob(known, orderHash, idempotencyKey);
+  if (known !== null) return sameJob(known, { orderHash, executor }, idempotencyKey);
 
   const signed = await verifyOrderSignature(order, signature, chain.domain);
   if (signed.verdict !== 'valid') throw invalid(orderHash, `signature: ${signed.reason}`);
@@ -76,7 +82,7 @@ export async function submitOrder(context: StageContext, request: OrderRequest, 
           order.modelDigest,
           inputFile,
           now,
-          request.executor ?? null,
+          executor,
         ],
       );
       await enqueue(tx, orderHash, 'run', 1);
@@ -85,27 +91,41 @@ export async function submitOrder(context: StageContext, request: OrderRequest, 
   } catch (error) {
     // 23505: another request took the key, or brought the same order under another key, in the meantime.
     if ((error as { code?: unknown }).code !== '23505') throw error;
-    const other = await findJob(database, order.requester, idempotencyKey);
-    return sameJob(other ?? orderHash, orderHash, idempotencyKey);
+    const other = (await findJob(database, order.requester, idempotencyKey)) ?? (await findOrder(database, orderHash));
+    return sameJob(other, { orderHash, executor }, idempotencyKey);
   }
   failPoint('submit.after-commit');
   return orderHash;
 }
 
-async function findJob(database: Queryable, requester: Hex, idempotencyKey: string): Promise<Hex | null> {
-  const [row] = await database.query<{ order_hash: Hex }>(
-    'SELECT order_hash FROM assay.orders WHERE requester = $1 AND idempotency_key = $2',
-    [requester, idempotencyKey],
-  );
-  return row?.order_hash ?? null;
+/** What makes a request the same as another. */
+interface Asked {
+  readonly orderHash: Hex;
+  readonly executor: Hex | null;
 }
 
-function sameJob(known: Hex, orderHash: Hex, idempotencyKey: string): Hex {
-  if (known === orderHash) return known;
+const ASKED = 'order_hash AS "orderHash", wanted_executor AS executor';
+
+async function findJob(database: Queryable, requester: Hex, idempotencyKey: string): Promise<Asked | null> {
+  const [row] = await database.query<Asked>(
+    `SELECT ${ASKED} FROM assay.orders WHERE requester = $1 AND idempotency_key = $2`,
+    [requester, idempotencyKey],
+  );
+  return row ?? null;
+}
+
+async function findOrder(database: Queryable, orderHash: Hex): Promise<Asked> {
+  const [row] = await database.query<Asked>(`SELECT ${ASKED} FROM assay.orders WHERE order_hash = $1`, [orderHash]);
+  return row!;
+}
+
+function sameJob(known: Asked, asked: Asked, idempotencyKey: string): Hex {
+  if (known.orderHash === asked.orderHash && known.executor === asked.executor) return known.orderHash;
+  const text = ({ orderHash, executor }: Asked) => `order ${orderHash} by ${executor ?? 'any executor'}`;
   throw new AssayError(
     'IDEMPOTENCY_CONFLICT',
-    `The key ${JSON.stringify(idempotencyKey)} stands for order ${known}, not for ${orderHash}.`,
-    { meta: { idempotencyKey, known, orderHash } },
+    `The key ${JSON.stringify(idempotencyKey)} stands for ${text(known)}, not for ${text(asked)}.`,
+    { meta: { idempotencyKey, known, asked } },
   );
 }
 

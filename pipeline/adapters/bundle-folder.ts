@@ -1,4 +1,5 @@
 /** Bundles as files named by their digest. */
+import { randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AssayError } from '../../common/errors.js';
@@ -36,7 +37,7 @@ export async function openBundleFolder(directory: string): Promise<BundleFolder>
   };
   return {
     async add(bundle) {
-      const temporary = `${pathOf(bundle.digest)}.${process.pid}`;
+      const temporary = `${pathOf(bundle.digest)}.${randomUUID()}`;
       const file = await open(temporary, 'w');
       try {
         await file.writeFile(encodeBundle(bundle));

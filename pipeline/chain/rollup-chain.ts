@@ -4,10 +4,24 @@ import { AssayError } from '../../common/errors.js';
 import type { Hex } from '../../receipts/types.js';
 import { chainError } from '../../verifier-contracts/chain-error.js';
 import { rollupInterface, type RollupClient } from '../../verifier-contracts/rollup-client.js';
-import type { ChainPort } from '../ports.js';
+import type { ChainPort, Fees } from '../ports.js';
 
 /** Room above the estimate: another transaction mined in between may change what a call costs. */
 const GAS_ROOM_PERCENT = 25n;
+
+/** Refusals of the contract that no later block takes back. BatchUnknown is none: a commit may be on its way again. */
+const FOR_GOOD = new Set([
+  'BatchKnown',
+  'NothingBound',
+  'SeedKnown',
+  'AuditKnown',
+  'AuditClosed',
+  'VerdictContradicts',
+]);
+
+/** What nodes answer to a fee below the base fee or below their own least (geth, anvil, reth, nethermind, besu). */
+const FEE_TOO_LOW =
+  /max fee per gas less than block base fee|transaction underpriced|fee ?cap (is )?(less|lower|too low)|FeeTooLow|gas price (is )?(too low|below)/i;
 
 export function rollupChain(client: RollupClient): ChainPort {
   const provider: Provider = client.provider;
@@ -17,6 +31,12 @@ export function rollupChain(client: RollupClient): ChainPort {
     } catch (error) {
       throw chainError(error, rollupInterface, what);
     }
+  };
+  const fees = async (): Promise<Fees> => {
+    const { maxFeePerGas, maxPriorityFeePerGas } = await provider.getFeeData();
+    if (maxFeePerGas === null || maxPriorityFeePerGas === null)
+      throw new AssayError('CHAIN_MISMATCH', 'The chain has no base fee: a chain with EIP-1559 is needed.');
+    return { maxFeePerGas, maxPriorityFeePerGas };
   };
   return {
     domain: client.domain,
@@ -29,22 +49,26 @@ export function rollupChain(client: RollupClient): ChainPort {
     seedOf: (batchHash) => client.seedOf(batchHash),
     verdictOf: (batchHash) => client.verdictOf(batchHash),
     drawBlockOf: (header) => client.drawBlockOf(header),
-    statusOf: (receipt, index, path, header) => client.statusOf(receipt, index, path, header),
+    auditDeadlineOf: (header) => client.auditDeadlineOf(header),
+    statusOf: (receipt, index, path, header, block) => client.statusOf(receipt, index, path, header, block),
 
     blockNumber: () => ask('block number', () => provider.getBlockNumber()),
     nonceOf: (address) => ask('nonce', () => provider.getTransactionCount(address, 'latest')),
     price: (call, from) =>
       ask('gas estimate', async () => {
-        const [gas, fees] = await Promise.all([provider.estimateGas({ ...call, from }), provider.getFeeData()]);
-        if (fees.maxFeePerGas === null || fees.maxPriorityFeePerGas === null) {
-          throw new AssayError('CHAIN_MISMATCH', 'The chain has no base fee: a chain with EIP-1559 is needed.');
-        }
-        return {
-          gasLimit: gas + (gas * GAS_ROOM_PERCENT) / 100n,
-          maxFeePerGas: fees.maxFeePerGas,
-          maxPriorityFeePerGas: fees.maxPriorityFeePerGas,
-        };
+        const [gas, now] = await Promise.all([provider.estimateGas({ ...call, from }), fees()]);
+        return { gasLimit: gas + (gas * GAS_ROOM_PERCENT) / 100n, ...now };
       }),
+    fees: () => ask('fees', fees),
+    revertsForGood: async (call, from) => {
+      try {
+        await ask('call', () => provider.call({ ...call, from }));
+        return false;
+      } catch (error) {
+        if (!(error instanceof AssayError) || error.code !== 'CHAIN_REVERTED') throw error;
+        return FOR_GOOD.has(String(error.meta['error']));
+      }
+    },
     sendRaw: async (raw) => {
       try {
         await provider.broadcastTransaction(raw);
@@ -60,6 +84,15 @@ export function rollupChain(client: RollupClient): ChainPort {
           )
         )
           return;
+        if (FEE_TOO_LOW.test(text)) {
+          throw new AssayError(
+            'CHAIN_FEE_TOO_LOW',
+            `The node refuses a transaction for its fee: ${text.slice(0, 200)}`,
+            {
+              cause: error,
+            },
+          );
+        }
         throw chainError(error, rollupInterface, 'sending a transaction');
       }
     },

@@ -50,6 +50,7 @@ function journalOn(parts: Partial<ChainPort> = {}, replaceAfterMs = 60_000): Tra
     clock: Date.now,
     replaceAfterMs,
     patienceMs: 2_000,
+    mayPost: () => true,
   });
 }
 const nonces = () =>
@@ -111,6 +112,7 @@ describe('transaction journal', () => {
           clock: Date.now,
           replaceAfterMs: 1,
           patienceMs: 0,
+          mayPost: () => true,
         }).perform('e', call('0e')),
       ).toBeNull();
       await new Promise((resolve) => setTimeout(resolve, 10));
@@ -141,6 +143,7 @@ describe('transaction journal', () => {
       clock: Date.now,
       replaceAfterMs: 60_000,
       patienceMs: 0,
+      mayPost: () => true,
     });
     expect(await blind.perform('f', call('0f'))).toBeNull();
     await (await signer.connect(provider).sendTransaction({ to: target, value: parseEther('1') })).wait();

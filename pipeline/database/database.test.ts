@@ -122,7 +122,7 @@ function contract(open: () => Promise<Database>): void {
 
   it('migrates once', async () => {
     const again = await database.query<{ version: number }>('SELECT version FROM assay.migration ORDER BY version');
-    expect(again).toEqual([{ version: 1 }]);
+    expect(again).toEqual([{ version: 1 }, { version: 2 }]);
   });
 }
 

@@ -18,8 +18,10 @@ export interface Queryable {
   execute(text: string, parameters?: readonly unknown[]): Promise<number>;
 }
 
-/** A lock that outlives transactions; it ends with `release` or with its process. */
+/** A lock that outlives transactions; it ends with `release`, with its process, or with its connection. */
 export interface AdvisoryLock {
+  /** Aborts when the lock was lost without `release`: another may have it from then on. */
+  readonly lost: AbortSignal;
   release(): Promise<void>;
 }
 
@@ -31,7 +33,10 @@ export interface Database extends Queryable {
   readonly pool: Pool;
   /** Runs the work in one transaction: commits when it resolves, rolls back and rethrows when it rejects. */
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
-  /** @returns the lock of that name, or null while another holder (in this process or elsewhere) has it. */
+  /**
+   * @returns the lock of that name, or null while another holder (in this process or elsewhere) has it.
+   * @throws AssayError DATABASE_UNAVAILABLE
+   */
   tryLock(name: string): Promise<AdvisoryLock | null>;
   close(): Promise<void>;
 }

@@ -48,7 +48,7 @@ export async function openPglite(directory: string): Promise<Database> {
       tryLock: async (name) => {
         if (held.has(name)) return null;
         held.add(name);
-        return { release: async () => void held.delete(name) };
+        return { lost: new AbortController().signal, release: async () => void held.delete(name) };
       },
       close: async () => {
         await opened.close();

@@ -15,12 +15,12 @@ const CONNECTION_CODES = new Set([
 ]);
 
 /** The error of a statement, as DATABASE_UNAVAILABLE where only the way to the server failed. */
-function translate(error: unknown, where: string): unknown {
+export function translate(error: unknown, where: string): unknown {
   if (!(error instanceof Error)) return error;
   const code = (error as { code?: unknown }).code;
   const lost =
     (typeof code === 'string' && (CONNECTION_CODES.has(code) || code.startsWith('08') || code.startsWith('57P'))) ||
-    /Connection terminated|timeout exceeded when trying to connect|Cannot use a pool after calling end/i.test(
+    /Connection terminated|timeout exceeded when trying to connect|is not queryable|Query read timeout|Cannot use a pool after calling end/i.test(
       error.message,
     );
   if (!lost) return error;
@@ -61,6 +61,8 @@ export function poolDatabase(parts: PoolDatabaseParts): Database {
   const { pool, where } = parts;
   // An idle connection that drops must not end the process; the next query reports it.
   pool.on('error', () => undefined);
+  // Nor must one that drops while it is lent: the pool takes its own listener off it then.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   // Every queue and worker on this pool adds its own.
   pool.setMaxListeners(0);
   let closing: Promise<void> | undefined;

@@ -27,8 +27,11 @@ export interface StepQueue {
    * @throws AssayError QUEUE_UNAVAILABLE when the server does not answer within seconds.
    */
   add(hints: readonly Hint[]): Promise<void>;
-  /** Starts working on the hints of a step. A handler never rejects: failures are written to the database. */
-  work(step: string, concurrency: number, handler: (hint: Hint) => Promise<void>): void;
+  /**
+   * Starts working on the hints of a step. A handler never rejects: failures are written to the database.
+   * @returns stops it: no hint is taken any more; handlers at work are left to end by themselves.
+   */
+  work(step: string, concurrency: number, handler: (hint: Hint) => Promise<void>): () => Promise<void>;
   /** @throws AssayError QUEUE_UNAVAILABLE when the server does not answer within seconds. */
   ready(): Promise<void>;
   /** Called whenever the server is reached again after it was away: it may have lost everything. */
@@ -148,7 +151,7 @@ export async function openStepQueue(home: QueueHome, steps: readonly string[]): 
       throw new AssayError('INTERNAL', `No queue for step ${step}; there are ${steps.join(', ')}.`);
     return queue;
   };
-  const workers: Worker[] = [];
+  const workers = new Set<Worker>();
 
   return {
     home: home.kind,
@@ -182,7 +185,11 @@ export async function openStepQueue(home: QueueHome, steps: readonly string[]): 
       );
       // Outages show here again and again; readiness reports them, and the worker reconnects by itself.
       worker.on('error', () => undefined);
-      workers.push(worker);
+      workers.add(worker);
+      return async () => {
+        workers.delete(worker);
+        await worker.close(true);
+      };
     },
     ready: () => answered(ping(), where).then(() => undefined),
     onReturn: (listener) => void returned.push(listener),
@@ -197,7 +204,7 @@ export async function openStepQueue(home: QueueHome, steps: readonly string[]): 
         () => true,
         () => false,
       );
-      await Promise.all(workers.map((worker) => worker.close(!reachable)));
+      await Promise.all([...workers].map((worker) => worker.close(!reachable)));
       await Promise.all([...queues.values()].map((queue) => (reachable ? queue.close() : queue.disconnect())));
       disconnect();
     },

@@ -2,12 +2,16 @@
  * Step `audit`: the chain draws, others re-execute, equality decides.
  *
  *  1. The commit is still where it was mined; after a reorganisation it is posted again, and whatever was drawn is void.
+ *     A commit that stayed while the block of the draw changed has another seed: the old draw is void too.
  *  2. The seed is fixed by the contract from a block after the commit: nobody could know it when the receipts were
  *     signed and posted.
  *  3. The seed alone says which receipts are drawn, and who checks each.
  *  4. A checker of another operator on another engine re-executes; equal roots clear the receipt.
  *  5. Where they differ a third decides, independent of both.
  *  6. Who is caught has all of his receipts in the batch checked.
+ *  7. What nobody could check in half of the window stays undecided, and the verdict voids it.
+ *
+ * Once the audit window has closed without a verdict the contract holds the receipts void, and nothing is checked more.
  */
 import { AssayError, asAssayError } from '../../common/errors.js';
 import { boundIndexes } from '../../receipts/index.js';
@@ -31,6 +35,7 @@ import type { StageContext } from './context.js';
 import { loadBatch, type BatchedReceipt, type StoredBatch } from './load-batch.js';
 import { loadOrder } from './load-order.js';
 import { performForBatch } from './perform.js';
+import { windowClosed } from './window-closed.js';
 import { within } from './within.js';
 
 export async function auditBatch(context: StageContext, claim: Claim): Promise<StepEnd> {
@@ -41,7 +46,7 @@ export async function auditBatch(context: StageContext, claim: Claim): Promise<S
     throw new AssayError('INTERNAL', `Batch ${batchHash} is to be audited but was not committed.`);
 
   const mined = await chain.minedAs(commitTx);
-  if (mined === null || mined.blockHash !== batch.commitBlockHash) return reorganised(context, batch);
+  if (mined === null || mined.blockHash !== batch.commitBlockHash) return reorganised(batch);
 
   let seed = await chain.seedOf(batchHash);
   if (seed === null) {
@@ -60,32 +65,74 @@ export async function auditBatch(context: StageContext, claim: Claim): Promise<S
     if (seed === null) return { kind: 'wait', forMs: pollMs };
   }
   failPoint('audit.after-seed');
-
+  // Stored even where the window has closed: settling compares the seed with the one drawn by.
   await storeDraw(context, claim, batch, seed);
+  if (await windowClosed(chain, header)) return { kind: 'advance', next: 'settle' };
   do {
     const open = await database.query<{ batch_index: number }>(
       'SELECT batch_index FROM assay.draws WHERE batch_hash = $1 AND finding IS NULL ORDER BY batch_index',
       [batchHash],
     );
-    for (const { batch_index } of open)
-      await auditReceipt(context, claim, batchHash, seed, batch_index, batch.receipts[batch_index]!);
+    const silent: { index: number; error: AssayError }[] = [];
+    for (const { batch_index: index } of open) {
+      try {
+        await auditReceipt(context, claim, batchHash, seed, index, batch.receipts[index]!);
+      } catch (error) {
+        if (!isSilence(error)) throw error;
+        silent.push({ index, error });
+      }
+    }
+    if (silent.length > 0) await giveUp(context, claim, batch, silent);
   } while (await widenDraw(context, claim, batch));
   return { kind: 'advance', next: 'settle' };
 }
 
-/** The commit left the chain: the same bytes are sent again, and the next block draws anew. */
-async function reorganised(context: StageContext, batch: StoredBatch): Promise<StepEnd> {
-  const { batchHash } = batch;
-  const intents = await context.database.query<{ key: string }>('SELECT key FROM assay.intents WHERE key LIKE $1', [
-    `%-${batchHash}-%`,
+/** No checker is independent, or none answered. */
+function isSilence(error: unknown): error is AssayError {
+  return error instanceof AssayError && (error.code === 'CHECKER_NONE' || error.code === 'CHECKER_FAILED');
+}
+
+/**
+ * One receipt that nobody can check must not void the batch: half of the audit's window is for trying again, then that
+ * receipt alone stays undecided and the others are settled.
+ * @throws AssayError the first failure, in the first half.
+ */
+async function giveUp(
+  context: StageContext,
+  claim: Claim,
+  { batchHash, header }: StoredBatch,
+  silent: readonly { readonly index: number; readonly error: AssayError }[],
+): Promise<void> {
+  const { chain } = context;
+  const halfOver = (chain.drawBlockOf(header!) + chain.auditDeadlineOf(header!)) / 2;
+  if ((await chain.blockNumber()) < halfOver) throw silent[0]!.error;
+  await fenced(context.database, claim, async (tx) => {
+    for (const { index, error } of silent) await storeFinding(tx, batchHash, index, 'undecided', error.message);
+  });
+}
+
+function storeFinding(
+  tx: Queryable,
+  batchHash: Hex,
+  index: number,
+  finding: 'match' | 'fraud' | 'checker-odd' | 'undecided',
+  reason: string | null,
+): Promise<number> {
+  return tx.execute('UPDATE assay.draws SET finding = $3, reason = $4 WHERE batch_hash = $1 AND batch_index = $2', [
+    batchHash,
+    index,
+    finding,
+    reason,
   ]);
-  for (const { key } of intents) await context.journal.forgetMined(key);
+}
+
+/** The commit left the chain: the same bytes are sent again, and the next block draws anew. */
+function reorganised({ batchHash }: StoredBatch): StepEnd {
   return {
     kind: 'advance',
     next: 'post',
     write: async (tx) => {
-      await tx.execute('DELETE FROM assay.audits WHERE batch_hash = $1', [batchHash]);
-      await tx.execute('DELETE FROM assay.draws WHERE batch_hash = $1', [batchHash]);
+      await voidDraw(tx, batchHash);
       await tx.execute(
         `UPDATE assay.batches SET commit_tx = NULL, commit_block = NULL, commit_block_hash = NULL, header_json = NULL, seed = NULL, drawn_at = NULL
           WHERE batch_hash = $1`,
@@ -95,12 +142,18 @@ async function reorganised(context: StageContext, batch: StoredBatch): Promise<S
   };
 }
 
+async function voidDraw(tx: Queryable, batchHash: Hex): Promise<void> {
+  await tx.execute('DELETE FROM assay.audits WHERE batch_hash = $1', [batchHash]);
+  await tx.execute('DELETE FROM assay.draws WHERE batch_hash = $1', [batchHash]);
+}
+
 /** Step 3, once: a repeated call with the same seed finds it done. */
 async function storeDraw(context: StageContext, claim: Claim, batch: StoredBatch, seed: Hex): Promise<void> {
   if (batch.seed === seed) return;
   const drawn = drawBatch(seed, boundReceipts(batch), context.chain.policy.drawRatePpm);
   failPoint('audit.before-draw');
   await fenced(context.database, claim, async (tx) => {
+    await voidDraw(tx, batch.batchHash);
     await tx.execute('UPDATE assay.batches SET seed = $2, drawn_at = $3 WHERE batch_hash = $1', [
       batch.batchHash,
       seed,
@@ -174,17 +227,10 @@ async function auditReceipt(
     failPoint('audit.after-adjudication');
   }
   const reason = result.verdict.verdict === 'valid' ? null : result.verdict.reason;
-  await fenced(context.database, claim, (tx) =>
-    tx.execute('UPDATE assay.draws SET finding = $3, reason = $4 WHERE batch_hash = $1 AND batch_index = $2', [
-      batchHash,
-      index,
-      findingOf(result),
-      reason,
-    ]),
-  );
+  await fenced(context.database, claim, (tx) => storeFinding(tx, batchHash, index, findingOf(result), reason));
 }
 
-/** Only a proven fault of the executor kills the receipt; what stays undetermined condemns nobody. */
+/** Only a proven fault of the executor kills the receipt; three different results condemn nobody, and void it. */
 function findingOf({ verdict, faulty }: Adjudication): 'match' | 'fraud' | 'checker-odd' | 'undecided' {
   if (faulty === 'executor') return 'fraud';
   if (faulty === 'checker') return 'checker-odd';
@@ -265,7 +311,7 @@ async function checkOnce(
     let roots: Roots;
     try {
       roots = await within(
-        checker.check(bundle, inputs, order.items, receipt),
+        checker.check(bundle, inputs, order.items, { orderHash: receipt.orderHash }),
         context.executeTimeoutMs,
         `checker ${checker.address}`,
       );

@@ -18,7 +18,7 @@ export interface StageContext {
   readonly openLanes: readonly Lane[];
   /** An executor or checker that takes longer on one job has vanished. */
   readonly executeTimeoutMs: number;
-  /** Blocks on top of a commit, its own included, before the audit acts on it. */
+  /** Blocks, its own included, before the audit acts on a commit, and before an outcome is read from a verdict. */
   readonly confirmations: number;
   /** How long a step sleeps when the chain is not ready. */
   readonly pollMs: number;

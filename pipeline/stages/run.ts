@@ -17,6 +17,8 @@ const inHand = new WeakMap<ExecutorPort, number>();
 export async function runOrder(context: StageContext, claim: Claim): Promise<StepEnd> {
   const { database, store, bundles, clock } = context;
   const { order, inputFile, wantedExecutor } = await loadOrder(database, claim.subject);
+  if (Math.floor(clock() / 1_000) > order.deliverBy)
+    throw undelivered(claim.subject, `nothing has run it by its deadline, ${order.deliverBy}`);
   const bundle = await bundles.get(order.modelDigest);
   const inputs = decodeValues(await store.get(inputFile), inputFile);
 
@@ -87,7 +89,15 @@ export async function runOrder(context: StageContext, claim: Claim): Promise<Ste
   };
 }
 
-/** The wanted one, or any: not suspended, fewest failures on this order, least busy. @throws AssayError EXECUTOR_NONE */
+const undelivered = (orderHash: string, reason: string): AssayError =>
+  new AssayError('ORDER_UNDELIVERED', `Order ${orderHash} cannot be delivered: ${reason}.`, {
+    meta: { orderHash, reason },
+  });
+
+/**
+ * The wanted one, or any: not suspended, fewest failures on this order, least busy.
+ * @throws AssayError EXECUTOR_NONE, ORDER_UNDELIVERED where the wanted one is suspended
+ */
 async function chooseExecutor(context: StageContext, orderHash: string, wanted: Hex | null): Promise<ExecutorPort> {
   const suspended = await context.database.query<{ address: string }>(
     'SELECT address FROM assay.nodes WHERE suspended_at IS NOT NULL',
@@ -98,6 +108,8 @@ async function chooseExecutor(context: StageContext, orderHash: string, wanted: 
     [orderHash],
   );
   const excluded = new Set(suspended.map(({ address }) => address));
+  if (wanted !== null && excluded.has(wanted))
+    throw undelivered(orderHash, `executor ${wanted}, the one that it names, is suspended`);
   const failed = new Map(failures.map(({ executor, count }) => [executor, count]));
   const candidates = context.executors.filter(
     ({ address }) => !excluded.has(address) && (wanted === null || address === wanted),

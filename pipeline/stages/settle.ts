@@ -1,10 +1,12 @@
 /**
  * Step `settle`: the auditors sign the verdict, it is posted, and the status of every receipt is read back from the
  * chain. What the contract says is what the order's outcome becomes; our own finding never stands in for it.
+ *
+ * A reorganisation since the audit sends the batch back to it: the commit may be gone, or the seed another one.
  */
 import { keccak256, toUtf8Bytes } from 'ethers';
 import { AssayError } from '../../common/errors.js';
-import { batchRoot, leafHash, merklePath, type ReceiptStatus } from '../../receipts/index.js';
+import { batchRoot, boundIndexes, leafHash, merklePaths, type ReceiptStatus } from '../../receipts/index.js';
 import type { Hex } from '../../receipts/types.js';
 import { bitmapOf, type AuditVerdict } from '../../verifier-contracts/audit-verdict.js';
 import { failPoint } from '../fail-points.js';
@@ -13,6 +15,7 @@ import type { StepEnd } from '../work/runner.js';
 import type { StageContext } from './context.js';
 import { loadBatch, type StoredBatch } from './load-batch.js';
 import { performForBatch } from './perform.js';
+import { windowClosed } from './window-closed.js';
 
 const OUTCOMES: Partial<Record<ReceiptStatus, 'accepted' | 'rejected' | 'void' | 'failed'>> = {
   'final-sampled': 'accepted',
@@ -26,8 +29,9 @@ export async function settleBatch(context: StageContext, claim: Claim): Promise<
   const batch = await loadBatch(database, claim.subject);
   const { header, batchHash, seed } = batch;
   if (header === null) throw new AssayError('INTERNAL', `Batch ${batchHash} is to be settled but was not committed.`);
+  if (!(await stillAsAudited(context, batch))) return { kind: 'advance', next: 'audit' };
 
-  if (seed !== null && (await chain.verdictOf(batchHash)) === null) {
+  if (seed !== null && (await chain.verdictOf(batchHash)) === null && !(await windowClosed(chain, header))) {
     const { verdict, signatures } = await signedVerdict(context, claim, batch, seed);
     try {
       if (
@@ -47,12 +51,29 @@ export async function settleBatch(context: StageContext, claim: Claim): Promise<
   const leaves = batch.receipts.map(({ receiptHash }, index) => leafHash(index, header.lane, receiptHash));
   if (batchRoot(leaves) !== header.batchRoot)
     throw new AssayError('INTERNAL', `Batch ${batchHash}: the stored receipts do not give the posted root.`);
+  const block = (await chain.blockNumber()) - context.confirmations + 1;
+  const paths = merklePaths(leaves);
   const statuses = await Promise.all(
-    batch.receipts.map(({ receipt }, index) => chain.statusOf(receipt, index, merklePath(leaves, index), header)),
+    batch.receipts.map(({ receipt }, index) => chain.statusOf(receipt, index, paths[index]!, header, block)),
   );
   if (statuses.includes('pending')) return { kind: 'wait', forMs: pollMs };
+  // A receipt that the commit bound and the contract does not know: the chain has been reorganised under our eyes.
+  if (boundIndexes(header).some((index) => statuses[index] === 'unknown')) return { kind: 'wait', forMs: pollMs };
   failPoint('settle.before-status-stored');
   return { kind: 'advance', next: 'done', write: (tx) => writeOutcomes(tx, context, batch, statuses) };
+}
+
+/** The commit stands where the audit saw it, and the seed is the one that the audit drew by, to the end. */
+async function stillAsAudited({ chain, database }: StageContext, batch: StoredBatch): Promise<boolean> {
+  const { batchHash, commitTx, commitBlockHash, header, seed } = batch;
+  const mined = await chain.minedAs(commitTx!);
+  if (mined === null || mined.blockHash !== commitBlockHash) return false;
+  if ((await chain.seedOf(batchHash)) !== seed) return false;
+  const open = await database.query('SELECT 1 FROM assay.draws WHERE batch_hash = $1 AND finding IS NULL LIMIT 1', [
+    batchHash,
+  ]);
+  // The audit leaves something open only where the window has closed.
+  return open.length === 0 || windowClosed(chain, header!);
 }
 
 /** The verdict over what was found, with enough signatures; stored before it is used, so that it never changes. */
@@ -65,23 +86,27 @@ async function signedVerdict(
   const { database, chain, auditors } = context;
   const { batchHash } = batch;
   const [stored] = await database.query<{
-    verdict_json: Omit<AuditVerdict, 'kills'> & { kills: string };
+    verdict_json: Omit<AuditVerdict, 'kills' | 'voided'> & { kills: string; voided: string };
     signatures: Hex[];
   }>('SELECT verdict_json, signatures FROM assay.verdicts WHERE batch_hash = $1', [batchHash]);
   if (stored !== undefined && stored.verdict_json.seed === seed) {
+    const { kills, voided } = stored.verdict_json;
     return {
-      verdict: { ...stored.verdict_json, kills: BigInt(stored.verdict_json.kills) },
+      verdict: { ...stored.verdict_json, kills: BigInt(kills), voided: BigInt(voided) },
       signatures: stored.signatures,
     };
   }
-  const frauds = await database.query<{ batch_index: number }>(
-    `SELECT batch_index FROM assay.draws WHERE batch_hash = $1 AND finding = 'fraud'`,
+  const found = await database.query<{ batch_index: number; finding: string }>(
+    `SELECT batch_index, finding FROM assay.draws WHERE batch_hash = $1 AND finding IN ('fraud', 'undecided')`,
     [batchHash],
   );
+  const leavesFound = (as: string): bigint =>
+    bitmapOf(found.filter(({ finding }) => finding === as).map(({ batch_index }) => batch_index));
   const verdict: AuditVerdict = {
     batchHash,
     seed,
-    kills: bitmapOf(frauds.map(({ batch_index }) => batch_index)),
+    kills: leavesFound('fraud'),
+    voided: leavesFound('undecided'),
     resultsRoot: await resultsRoot(context, batchHash),
   };
   const wanted = [...auditors]
@@ -105,7 +130,7 @@ async function signedVerdict(
        ON CONFLICT (batch_hash) DO UPDATE SET verdict_json = $2, signatures = $3, signed_at = $4`,
       [
         batchHash,
-        JSON.stringify({ ...verdict, kills: String(verdict.kills) }),
+        JSON.stringify({ ...verdict, kills: String(verdict.kills), voided: String(verdict.voided) }),
         JSON.stringify(signatures),
         context.clock(),
       ],

@@ -34,6 +34,7 @@ export async function claimStep(database: Database, hint: Hint, instance: string
      ), noted AS (
        INSERT INTO assay.attempts (subject, attempt, step, instance, started_at)
        SELECT subject, attempt, step, $4, $5 FROM claimed
+       ON CONFLICT (subject, attempt) DO UPDATE SET instance = $4, executor = NULL, ended_at = NULL, outcome = NULL
      )
      SELECT kind, retries FROM claimed`,
     [hint.subject, hint.step, hint.attempt, instance, now],
@@ -72,7 +73,11 @@ export async function advance(tx: Queryable, claim: Claim, next: Step, now: numb
   if (isActive(next)) await enqueue(tx, claim.subject, next, claim.attempt + 1);
 }
 
-/** Ends the attempt without result and makes the same step due again. @throws Fenced */
+/**
+ * Ends the attempt without result and makes the same step due again. However often a step looks and waits, it is one row
+ * of `assay.attempts`: waiting hands the row on to the attempt that looks next.
+ * @throws Fenced
+ */
 export async function again(
   tx: Queryable,
   claim: Claim,
@@ -109,7 +114,7 @@ async function release(
         WHERE subject = $1 AND step = $2 AND attempt = $3 AND claimed_by = $4
        RETURNING subject
      )
-     UPDATE assay.attempts SET ended_at = $10, outcome = $11, error = $9
+     UPDATE assay.attempts SET ended_at = $10, outcome = $11, error = $9, attempt = attempt + $12
       WHERE subject = (SELECT subject FROM moved) AND attempt = $3`,
     [
       claim.subject,
@@ -123,6 +128,7 @@ async function release(
       error,
       now,
       how.outcome,
+      how.outcome === 'waiting' ? 1 : 0,
     ],
   );
   if (changed !== 1) throw new Fenced(claim);

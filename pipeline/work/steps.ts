@@ -4,6 +4,9 @@
 export const ACTIVE_STEPS = ['run', 'route', 'sign', 'post', 'audit', 'settle'] as const;
 export type ActiveStep = (typeof ACTIVE_STEPS)[number];
 
+/** Steps that may sign transactions: only the holder of the poster's lock works on them. */
+export const CHAIN_STEPS: readonly ActiveStep[] = ['post', 'audit', 'settle'];
+
 /** An order in `sealing` waits for a batch, one in `batched` for that batch's end. */
 export type Step = ActiveStep | 'sealing' | 'batched' | 'done';
 

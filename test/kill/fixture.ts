@@ -129,19 +129,16 @@ export interface DeployOptions {
 
 /** @returns the address of a fresh rollup. Paid for by anvil's account 9, so that account 0 posts from nonce 0. */
 export async function deployTestRollup(url: string, options: DeployOptions = {}): Promise<Hex> {
+  // Not destroyed: ethers may still be asking for the mined deployment, and would reject that in nobody's hands.
   const provider = await connectChain(url);
-  try {
-    const policy = {
-      beaconDelay: 1,
-      auditWindow: options.auditWindow ?? 8_000,
-      drawRatePpm: options.drawRatePpm ?? 1_000_000,
-      quorum: 2,
-      auditors: auditors.map(({ address }) => address.toLowerCase() as Hex),
-    };
-    return (await deployRollup(new NonceManager(new Wallet(anvilKey(9), provider)), policy)).address;
-  } finally {
-    provider.destroy();
-  }
+  const policy = {
+    beaconDelay: 1,
+    auditWindow: options.auditWindow ?? 8_000,
+    drawRatePpm: options.drawRatePpm ?? 1_000_000,
+    quorum: 2,
+    auditors: auditors.map(({ address }) => address.toLowerCase() as Hex),
+  };
+  return (await deployRollup(new NonceManager(new Wallet(anvilKey(9), provider)), policy)).address;
 }
 
 export interface TestDeployment {

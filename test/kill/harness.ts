@@ -1,8 +1,7 @@
 /** Starts, kills and starts again the process of child.ts, and looks afterwards whether anything was lost or done twice. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { cpSync, readdirSync, readFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Wallet, type JsonRpcProvider } from 'ethers';
 import { expect } from 'vitest';
 import type { Database } from '../../pipeline/database/database.js';
@@ -14,8 +13,15 @@ import type { Hex } from '../../receipts/types.js';
 import { anvilKey } from '../../verifier-contracts/anvil.js';
 import { rollupInterface, type RollupClient } from '../../verifier-contracts/rollup-client.js';
 import type { ChildTask } from './child.js';
+import { compileChild } from './compile-child.js';
 
-const CHILD = fileURLToPath(new URL('./child.ts', import.meta.url));
+let compiled: ReturnType<typeof compileChild> | undefined;
+
+/** Removes what `startChild` has compiled. */
+export function removeCompiledChild(): void {
+  if (compiled !== undefined) rmSync(compiled.folder, { recursive: true, force: true });
+  compiled = undefined;
+}
 
 export interface ChildEnd {
   readonly code: number | null;
@@ -34,7 +40,9 @@ export function startChild(task: ChildTask, killAt?: string): RunningChild {
     ASSAY_CHILD_TASK: JSON.stringify(task),
     ...(killAt === undefined ? {} : { ASSAY_KILL_AT: killAt }),
   };
-  const child = spawn(process.execPath, ['--import', 'tsx', CHILD], {
+  compiled ??= compileChild();
+  // Half of a short life would go into optimising the WebAssembly of the embedded database.
+  const child = spawn(process.execPath, ['--liftoff-only', compiled.file], {
     env: environment,
     stdio: ['ignore', 'ignore', 'pipe'],
   });

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { FAIL_POINTS } from '../../pipeline/fail-points.js';
+import { FAIL_POINTS, type FailPoint } from '../../pipeline/fail-points.js';
 import { startAnvil, type Anvil } from '../../verifier-contracts/anvil.js';
 import { connectChain } from '../../verifier-contracts/connect-chain.js';
 import { RollupClient } from '../../verifier-contracts/rollup-client.js';
@@ -19,10 +19,12 @@ import {
   freshDirectory,
   makeTemplate,
   randomFrom,
+  removeCompiledChild,
   startChild,
   type Chain,
 } from './harness.js';
 import { hasRedis, startRedis, type PrivateRedis } from './servers/private-redis.js';
+import { turns } from './turns.js';
 
 const scratch = mkdtempSync(join(tmpdir(), 'assay-kill-'));
 const template = join(scratch, 'template');
@@ -44,18 +46,12 @@ beforeAll(async () => {
 afterAll(async () => {
   chain?.provider.destroy();
   await anvil?.stop();
+  removeCompiledChild();
   rmSync(scratch, { recursive: true, force: true });
 });
 
 /** Two at a time: one waits for blocks while the other computes. */
-const turns: Promise<unknown>[] = [Promise.resolve(), Promise.resolve()];
-let turn = 0;
-function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  const at = turn++ % turns.length;
-  const done = turns[at]!.then(work);
-  turns[at] = done.catch(() => undefined);
-  return done;
-}
+const inTurn = turns(2);
 
 /** A task on its own directory; every task has its own orders, and those that run at once have their own poster. */
 function newTask(more: Partial<ChildTask> = {}): ChildTask {
@@ -92,66 +88,68 @@ async function killAtEach(
   rmSync(task.directory, { recursive: true, force: true });
 }
 
-describe('killed at named points', () => {
-  it.concurrent.each(groups.map((points) => [points.join(', '), points] as const))(
-    '%s',
-    (_name, points) => inTurn(() => killAtEach(points)),
-    600_000,
-  );
-});
-
-it('killed at random times (seed printed), four times in one life', async () => {
+async function killAtRandom(): Promise<void> {
   const random = randomFrom('kill test');
   const task = newTask();
   const before = await beforeRun(chain, task.posterAccount);
   for (let i = 0; i < 4; i++) {
     const child = startChild(task);
-    const timer = setTimeout(() => child.process.kill('SIGKILL'), 700 + random() * 1_500);
+    const timer = setTimeout(() => child.process.kill('SIGKILL'), 500 + random() * 1_500);
     await child.ended;
     clearTimeout(timer);
   }
   await finish(task);
   await expectWhole(task, chain, before);
-}, 300_000);
+}
 
-it('the queue is emptied while steps are due', async () => {
+async function wipeWhileDue(): Promise<void> {
   const task = newTask({ wipeQueue: true });
   const before = await beforeRun(chain, task.posterAccount);
   await finish(task);
   await expectWhole(task, chain, before);
+}
+
+/** On a Redis of its own. @param between done to it after each kill */
+async function killOnRedis(points: readonly string[], between?: (redis: PrivateRedis) => Promise<void>): Promise<void> {
+  const redis = await startRedis();
+  try {
+    await killAtEach(points, { redisUrl: redis.url }, () => between?.(redis) ?? Promise.resolve());
+  } finally {
+    await redis.stop();
+  }
+}
+
+const TIMEOUT_MS = 600_000;
+/** The longest first. */
+const REDIS_POINTS = [
+  'relay.after-enqueue',
+  'step.after-claim',
+  'run.after-execute',
+  'tx.after-store',
+  'settle.after-verdict-posted',
+] as const satisfies readonly FailPoint[];
+const redisTitle = `with the queue on Redis${hasRedis ? '' : ' (skipped: redis-server is not installed)'}`;
+
+describe.concurrent('killed, and started again', () => {
+  it.skipIf(!hasRedis)(
+    `${redisTitle}, at ${REDIS_POINTS.join(', ')}`,
+    () => inTurn(() => killOnRedis(REDIS_POINTS)),
+    TIMEOUT_MS,
+  );
+
+  it.each(groups.map((points) => [points.join(', '), points] as const))(
+    'at %s',
+    (_name, points) => inTurn(() => killAtEach(points)),
+    TIMEOUT_MS,
+  );
+
+  it('at random times (seed printed), four times in one life', () => inTurn(killAtRandom), TIMEOUT_MS);
+
+  it.skipIf(!hasRedis)(
+    `${redisTitle}, which loses everything before the next start`,
+    () => inTurn(() => killOnRedis(['sign.after-sign'], (redis) => redis.restart())),
+    TIMEOUT_MS,
+  );
+
+  it('not killed, but the queue is emptied while steps are due', () => inTurn(wipeWhileDue), TIMEOUT_MS);
 });
-
-describe.skipIf(!hasRedis)(
-  `with the queue on Redis${hasRedis ? '' : ' (skipped: redis-server is not installed)'}`,
-  () => {
-    let redis: PrivateRedis;
-    beforeAll(async () => {
-      redis = await startRedis();
-    });
-    afterAll(async () => {
-      await redis?.stop();
-    });
-
-    it(
-      'relay.after-enqueue, step.after-claim, run.after-execute, tx.after-store, settle.after-verdict-posted',
-      () =>
-        killAtEach(
-          [
-            'relay.after-enqueue',
-            'step.after-claim',
-            'run.after-execute',
-            'tx.after-store',
-            'settle.after-verdict-posted',
-          ],
-          { redisUrl: redis.url },
-        ),
-      300_000,
-    );
-
-    it(
-      'Redis loses everything between the kill and the next start',
-      () => killAtEach(['sign.after-sign'], { redisUrl: redis.url }, () => redis.restart()),
-      300_000,
-    );
-  },
-);

@@ -1,4 +1,5 @@
 import { pipelineTables } from './0001-pipeline-tables.js';
+import { deploymentDomain } from './0002-deployment-domain.js';
 
 export interface Migration {
   readonly version: number;
@@ -8,4 +9,4 @@ export interface Migration {
 }
 
 /** In order of version. */
-export const MIGRATIONS: readonly Migration[] = [pipelineTables];
+export const MIGRATIONS: readonly Migration[] = [pipelineTables, deploymentDomain];
