@@ -110,7 +110,7 @@ export const ERROR_CODES = {
   CHECKER_FAILED: {
     kind: 'infrastructure',
     what: 'No checker could re-execute a drawn job.',
-    mend: 'Read the cause; connect another checker. Half of the audit's window is for trying again; then the receipt alone is void.',
+    mend: 'Read the cause; connect another checker. Half of the audit window is for trying again; then the receipt alone is void.',
   },
   CHECKER_NONE: {
     kind: 'infrastructure',
