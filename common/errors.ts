@@ -297,11 +297,6 @@ export const ERROR_CODES = {
     what: 'A file is not an Assay bundle.',
     mend: 'Give the file that `assay compile` wrote.',
   },
-  NO_CHECKER: {
-    kind: 'infrastructure',
-    what: 'No checker is left that is independent of the executor.',
-    mend: 'Register checkers of another operator; the draw is repeated with the same seed.',
-  },
   NUMPY_INVALID: {
     kind: 'usage',
     what: 'A .npy or .npz file cannot be read.',

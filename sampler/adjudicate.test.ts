@@ -2,7 +2,7 @@ import { id } from 'ethers';
 import { describe, expect, it } from 'vitest';
 import type { Hex } from '../receipts/types.js';
 import { adjudicate, differingRoots, type Answer, type Roots } from './adjudicate.js';
-import type { Party } from './draw-checker.js';
+import type { Party } from './rank-checkers.js';
 
 const party = (name: string): Party => ({
   address: id(name).slice(0, 42) as Hex,

@@ -2,7 +2,7 @@
  * The verdict over one drawn receipt.
  *
  * On integers the truth is decidable by anybody who computes again; the majority of three is how the round finds it
- * without a court. Parties are independent (draw-checker.ts), each on its own engine.
+ * without a court. Parties are independent (rank-checkers.ts), each on its own engine.
  *
  *   checker agrees with the receipt                     cleared
  *   differs, third agrees with the checker              executor at fault
@@ -15,7 +15,7 @@
  */
 import { AssayError } from '../common/errors.js';
 import type { Hex, Verdict } from '../receipts/types.js';
-import type { Party } from './draw-checker.js';
+import type { Party } from './rank-checkers.js';
 
 export interface Roots {
   readonly inputRoot: Hex;

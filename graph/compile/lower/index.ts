@@ -16,8 +16,3 @@ export const OPERATORS: ReadonlyMap<string, OperatorLowering> = new Map(
     Object.entries(table),
   ),
 );
-
-/** Names of the operators that `compileModel` lowers, sorted. */
-export const SUPPORTED_OPERATORS: readonly string[] = [...OPERATORS.keys()]
-  .filter((op) => op !== 'DynamicQuantizeLinear')
-  .sort();

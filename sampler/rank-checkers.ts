@@ -4,13 +4,12 @@
  * 1. Only independent parties count: of another address, operator and engine than the executor, and than every
  *    earlier checker of this receipt. Another engine, since two runs of one engine repeat its defects and would
  *    outvote an honest party; another operator, since nobody checks himself.
- * 2. The independent ones are ranked by ticket keccak(keccak("assay/draw/checker/1") | seed | index | address).
- *    Attempt 0 asks the first, attempt 1 (he does not answer) the second, and so on.
+ * 2. The independent ones are ranked by ticket keccak(keccak("assay/draw/checker/1") | seed | index | address). The
+ *    first is asked; where he does not answer, the second, and so on.
  *
  * The ranking of those who stay does not change when somebody joins or leaves. Every independent party is equally
  * likely; weights by stake come with the contract that holds stakes.
  */
-import { AssayError } from '../common/errors.js';
 import type { Hex } from '../receipts/types.js';
 import { ticket } from './ticket.js';
 
@@ -22,7 +21,12 @@ export interface Party {
   readonly engine: string;
 }
 
-/** All independent checkers of a drawn receipt, in the order in which they are asked. @throws AssayError DRAW_INVALID */
+/**
+ * All independent checkers of a drawn receipt, in the order in which they are asked; empty where there is none.
+ * @param index of the drawn receipt in its batch
+ * @param against the executor, and every earlier checker whose result counts
+ * @throws AssayError DRAW_INVALID
+ */
 export function rankCheckers<T extends Party>(
   seed: Hex,
   index: number,
@@ -34,30 +38,6 @@ export function rankCheckers<T extends Party>(
     .map((checker) => ({ checker, ticket: ticket('assay/draw/checker/1', seed, index, checker.address) }))
     .sort((a, b) => (a.ticket < b.ticket ? -1 : 1))
     .map(({ checker }) => checker);
-}
-
-/**
- * @param index of the drawn receipt in its batch
- * @param attempt 0 for the first asked; one more for each that did not answer
- * @param against the executor, and every earlier checker whose result counts
- * @throws AssayError NO_CHECKER, DRAW_INVALID
- */
-export function drawChecker<T extends Party>(
-  seed: Hex,
-  index: number,
-  attempt: number,
-  checkers: readonly T[],
-  against: readonly Party[],
-): T {
-  const ranked = rankCheckers(seed, index, checkers, against);
-  const drawn = ranked[attempt];
-  if (drawn === undefined) {
-    throw new AssayError(
-      'NO_CHECKER',
-      `receipt ${index}: attempt ${attempt} asks for more than the ${ranked.length} independent checkers of ${checkers.length}`,
-    );
-  }
-  return drawn;
 }
 
 function independent(a: Party, b: Party): boolean {

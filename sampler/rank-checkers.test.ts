@@ -2,7 +2,7 @@ import { id } from 'ethers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Hex } from '../receipts/types.js';
-import { drawChecker, rankCheckers, type Party } from './draw-checker.js';
+import { rankCheckers, type Party } from './rank-checkers.js';
 
 const seedOf = (text: string | number): Hex => id(`seed ${text}`) as Hex;
 const party = (n: number, operator = `operator ${n}`, engine = `engine ${n}`): Party => ({
@@ -12,7 +12,7 @@ const party = (n: number, operator = `operator ${n}`, engine = `engine ${n}`): P
 });
 const executor = party(0);
 
-describe('drawChecker', () => {
+describe('rankCheckers', () => {
   it('never draws the executor, its operator, its engine, or an earlier checker (random)', () => {
     const arbitraryParty = fc
       .tuple(fc.nat(20), fc.nat(4), fc.nat(4))
@@ -36,16 +36,12 @@ describe('drawChecker', () => {
     );
   });
 
-  it('each attempt asks another one, until nobody is left', () => {
+  it('ranks every independent one once, and nobody where none is', () => {
     const checkers = [1, 2, 3, 4].map((n) => party(n));
-    const asked = [0, 1, 2, 3].map((attempt) =>
-      drawChecker(seedOf(1), 5, attempt, [...checkers, executor], [executor]),
-    );
-    expect(new Set(asked)).toEqual(new Set(checkers));
-    expect(() => drawChecker(seedOf(1), 5, 4, checkers, [executor])).toThrow(
-      expect.objectContaining({ code: 'NO_CHECKER' }),
-    );
-    expect(() => drawChecker(seedOf(1), 5, 0, [], [executor])).toThrow(expect.objectContaining({ code: 'NO_CHECKER' }));
+    const ranked = rankCheckers(seedOf(1), 5, [...checkers, executor], [executor]);
+    expect(ranked.length).toBe(4);
+    expect(new Set(ranked)).toEqual(new Set(checkers));
+    expect(rankCheckers(seedOf(1), 5, [], [executor])).toEqual([]);
   });
 
   it('the order of the list, and who else joins, does not change who comes first among those who stay', () => {
@@ -63,7 +59,7 @@ describe('drawChecker', () => {
     const counts = new Map(checkers.map(({ address }) => [address, 0]));
     const rounds = 4_000;
     for (let s = 0; s < rounds; s++) {
-      const { address } = drawChecker(seedOf(s >> 2), s & 3, 0, checkers, [executor]);
+      const [{ address }] = rankCheckers(seedOf(s >> 2), s & 3, checkers, [executor]) as [Party];
       counts.set(address, counts.get(address)! + 1);
     }
     const expected = rounds / 5;
