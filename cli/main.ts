@@ -7,6 +7,7 @@ import { doctorCommand } from './commands/doctor.js';
 import { inspectCommand } from './commands/inspect.js';
 import { receiptCommand } from './commands/receipt.js';
 import { runCommand } from './commands/run.js';
+import { srsCommand } from './commands/srs.js';
 import { EXIT, exitCodeOfError } from './exit-codes.js';
 import { toJson } from './terminal.js';
 import { version } from './version.js';
@@ -31,7 +32,15 @@ export function program(): Command {
     .addHelpText('after', FOOTER)
     .showHelpAfterError('(assay --help lists the commands)')
     .exitOverride();
-  for (const command of [demoCommand, compileCommand, inspectCommand, runCommand, receiptCommand, doctorCommand]) {
+  for (const command of [
+    demoCommand,
+    compileCommand,
+    inspectCommand,
+    runCommand,
+    receiptCommand,
+    srsCommand,
+    doctorCommand,
+  ]) {
     assay.addCommand(command());
   }
   for (const command of assay.commands) inheritExit(command);

@@ -222,6 +222,11 @@ export const ERROR_CODES = {
     what: 'The thread that runs the inference ended unexpectedly.',
     mend: 'Run the job again; if it happens again, lower the memory budget or use another engine.',
   },
+  FIELD_ELEMENT_INVALID: {
+    kind: 'usage',
+    what: 'Bytes that should hold scalars of the proof system are not canonical.',
+    mend: 'Give 32 bytes big endian for each scalar, below the order r of BN254.',
+  },
   FILE_NOT_FOUND: {
     kind: 'usage',
     what: 'A named file does not exist or cannot be read.',
@@ -282,6 +287,11 @@ export const ERROR_CODES = {
     what: 'The requested lane is not open at this deployment.',
     mend: 'Ask for an open lane, or for `auto`.',
   },
+  MODEL_KEY_MISMATCH: {
+    kind: 'invalid',
+    what: 'A model key does not belong to the bundle or receipt it was given with.',
+    mend: 'Use the key that was made from this bundle with the same SRS, or make it again with `assay key`.',
+  },
   MODEL_TOO_LARGE: {
     kind: 'usage',
     what: 'A model does not fit the memory that the executor may use.',
@@ -296,6 +306,11 @@ export const ERROR_CODES = {
     kind: 'usage',
     what: 'A file is not an Assay bundle.',
     mend: 'Give the file that `assay compile` wrote.',
+  },
+  NOT_PROVABLE: {
+    kind: 'usage',
+    what: 'A model has a part for which the proof system has no form.',
+    mend: 'Use another lane for this model, or change the node that the message names.',
   },
   NUMPY_INVALID: {
     kind: 'usage',
@@ -387,10 +402,35 @@ export const ERROR_CODES = {
     what: 'The pipeline is closed or closing.',
     mend: 'Open it again.',
   },
+  POINT_INVALID: {
+    kind: 'usage',
+    what: 'Bytes that should hold points of the proof system are malformed, or a point is not on the curve.',
+    mend: 'Give 64 bytes x | y big endian for each point of BN254 G1, 64 zero bytes for the point at infinity.',
+  },
   POSTER_ELSEWHERE: {
     kind: 'infrastructure',
     what: 'This process does not hold the lock of the posting account, so it signs no transaction.',
     mend: 'Nothing: the process that holds the lock posts; this one takes over when that one ends.',
+  },
+  PROOF_INVALID: {
+    kind: 'invalid',
+    what: 'A proof does not hold.',
+    mend: 'Nothing to mend in the proof: the message names the part that fails. Ask for another proof, or compute the result yourself.',
+  },
+  PROVER_MEMORY: {
+    kind: 'usage',
+    what: 'A proof does not fit the memory that the prover may use.',
+    mend: 'Raise the limit, prove fewer items at once, or use a smaller model.',
+  },
+  PROVER_NOT_BUILT: {
+    kind: 'usage',
+    what: 'The WebAssembly of the prover is not there.',
+    mend: 'Build it: npm run build.',
+  },
+  PROOF_LIMITS: {
+    kind: 'usage',
+    what: 'A proof would be larger than the protocol or this machine admits.',
+    mend: 'Prove fewer items at once, or choose larger columns; the message says which number is too large.',
   },
   QUEUE_UNAVAILABLE: {
     kind: 'infrastructure',
@@ -436,6 +476,21 @@ export const ERROR_CODES = {
     kind: 'invalid',
     what: 'A signature does not have the one form that is accepted.',
     mend: 'Sign again: 65 bytes r | s | v, v 27 or 28, s in the lower half.',
+  },
+  SRS_DEVELOPMENT: {
+    kind: 'usage',
+    what: 'A reference string whose secret is publicly known was to be used outside the local development chain.',
+    mend: 'Import the file of a public ceremony: `assay srs import FILE --sha256 HASH --out OUT`.',
+  },
+  SRS_INVALID: {
+    kind: 'usage',
+    what: 'A file does not hold a sound structured reference string, or not the one whose hash was given.',
+    mend: 'Fetch the file again and compare its hash with the one that the ceremony published.',
+  },
+  SRS_TOO_SMALL: {
+    kind: 'usage',
+    what: 'The structured reference string has fewer points than a proof needs.',
+    mend: 'Import a larger one, or prove a smaller batch.',
   },
   STORE_CORRUPT: {
     kind: 'infrastructure',

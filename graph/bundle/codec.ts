@@ -108,7 +108,12 @@ export function encodeBundle(bundle: Bundle): Uint8Array {
   const contents: Record<SectionTag, Uint8Array> = {
     GRPH: graph,
     BLOB: joinBytes(blobs),
-    META: canonicalJson({ inputs: bundle.inputs, outputs: bundle.outputs, sourceHash: bundle.sourceHash }),
+    META: canonicalJson({
+      inputs: bundle.inputs,
+      outputs: bundle.outputs,
+      sourceHash: bundle.sourceHash,
+      ...(bundle.modelKeyHash === undefined ? {} : { modelKeyHash: bundle.modelKeyHash }),
+    }),
     REPT: canonicalJson(bundle.report),
   };
   const body = joinBytes(
@@ -259,5 +264,6 @@ function readBundle(bytes: Uint8Array, fileName: string): Bundle {
   const meta = parse('META', metaSchema, json('META'));
   const report = parse('REPT', reportSchema, json('REPT')) as CompileReport;
   validateGraph(graph);
-  return makeBundle({ graph, ...meta, report });
+  const { modelKeyHash, ...ports } = meta;
+  return makeBundle({ graph, ...ports, report, ...(modelKeyHash === undefined ? {} : { modelKeyHash }) });
 }

@@ -86,10 +86,13 @@ const elementType = z.enum([
 ]);
 const port = z.strictObject({ name: z.string(), type: elementType, shape: z.array(side), batched: z.boolean() });
 
+const hash = z.string().regex(/^0x[0-9a-f]{64}$/, 'must be 0x and 64 hex digits');
+
 export const metaSchema = z.strictObject({
   inputs: z.array(port),
   outputs: z.array(port),
-  sourceHash: z.string().regex(/^0x[0-9a-f]{64}$/, 'must be 0x and 64 hex digits'),
+  sourceHash: hash,
+  modelKeyHash: hash.optional(),
 });
 
 const agreement = z.strictObject({

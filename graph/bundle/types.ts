@@ -24,6 +24,8 @@ export interface Bundle {
   /** keccak256 of the ONNX file it was compiled from, 0x-hex. */
   readonly sourceHash: string;
   readonly report: CompileReport;
+  /** Hash of the key that proofs about this model are checked with, 0x-hex of 32 bytes; absent where it has none. */
+  readonly modelKeyHash?: string;
   /** Identity of the model in receipts and contracts, 0x-hex of 32 bytes; recomputed on reading, never trusted. */
   readonly digest: string;
 }

@@ -8,6 +8,7 @@
  *   - two's complement, big-endian.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 import { AssayError } from '../../common/errors.js';
 import type { IntRange } from '../integer/types.js';
 
@@ -135,10 +136,10 @@ function inRange(value: number, lo: number, hi: number): number {
 /** True where UTF-8 can hold the text: without halves of surrogate pairs, all of which would become one replacement. */
 export const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text);
 
-export const toHex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`;
+export const toHex = (bytes: Uint8Array): string => `0x${bytesToHex(bytes)}`;
 
 /** Bytes of a 0x-hex string of `length` bytes, or null where it is not one. */
 export function fromHex(text: unknown, length: number): Uint8Array | null {
   if (typeof text !== 'string' || text.length !== 2 + 2 * length || !/^0x[0-9a-f]*$/.test(text)) return null;
-  return Uint8Array.from(Buffer.from(text.slice(2), 'hex'));
+  return hexToBytes(text.slice(2));
 }

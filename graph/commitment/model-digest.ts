@@ -6,7 +6,8 @@
  *   - arithmetic: 1 = the exact integers of the integer graph.
  *   - opCount: number of slots minus number of graph inputs: the materialising operators.
  *   - thresholdsRoot: 32 zero bytes; exact arithmetic has no tolerances.
- *   - modelKeyHash: 32 zero bytes; the model has no zero-knowledge key.
+ *   - modelKeyHash: hash of the model's zero-knowledge key (prover/verifier/model-key.ts), so that the identity fixes what
+ *     proofs are checked against; 32 zero bytes where the model has none.
  *
  * graphRoot = keccak256(0x42 | uint32 count | tree value), tree of merkle.ts with node tag 0x41 over descriptors;
  * leaf i = keccak256(0x40 | uint32 i | uint32 length | descriptor bytes). Descriptors, in this order:
@@ -40,7 +41,8 @@ import type {
   TensorInfo,
   Window2d,
 } from '../integer/types.js';
-import { Preimage, toHex } from './encoding.js';
+import { AssayError } from '../../common/errors.js';
+import { fromHex, Preimage, toHex } from './encoding.js';
 import { HASH_BYTES, merkleValue } from './merkle.js';
 import { TAG } from './tags.js';
 import { tensorRootBytes } from './tensor-root.js';
@@ -188,7 +190,7 @@ function describeNode(out: Preimage, node: IntegerNode, graph: IntegerGraph, con
 }
 
 /** What a model's identity covers. */
-export type IdentifiedModel = Pick<Bundle, 'graph' | 'inputs' | 'outputs'>;
+export type IdentifiedModel = Pick<Bundle, 'graph' | 'inputs' | 'outputs' | 'modelKeyHash'>;
 
 export interface ModelRoots {
   readonly graphRoot: string;
@@ -241,16 +243,31 @@ export function modelRoots(model: IdentifiedModel): ModelRoots {
     .raw(merkleValue(TAG.weightsNode, constantLeaves))
     .hash();
   const opCount = slotsOf(model.graph).length - model.graph.inputs.length;
+  const roots = { graphRoot: toHex(graphRoot), weightsRoot: toHex(weightsRoot), opCount };
+  return { ...roots, digest: digestOfRoots(roots, model.modelKeyHash) };
+}
+
+/**
+ * The digest from its preimage, for those who hold a model's key and not the model.
+ * @param modelKeyHash 0x-hex of 32 bytes; absent where the model has no key.
+ * @throws AssayError GRAPH_INVALID where a root is not 32 bytes of hex.
+ */
+export function digestOfRoots(roots: Omit<ModelRoots, 'digest'>, modelKeyHash?: string): string {
+  const bytes = (name: string, hex: string): Uint8Array => {
+    const value = fromHex(hex, HASH_BYTES);
+    if (value === null) throw new AssayError('GRAPH_INVALID', `${name} '${hex}' is not 0x and ${2 * HASH_BYTES} hex digits`);
+    return value;
+  };
   const digest = new Preimage()
     .raw(new TextEncoder().encode('assay/model/1'))
     .u8(ARITHMETIC_INTEGER)
-    .raw(graphRoot)
-    .raw(weightsRoot)
-    .u32(opCount)
+    .raw(bytes('graphRoot', roots.graphRoot))
+    .raw(bytes('weightsRoot', roots.weightsRoot))
+    .u32(roots.opCount)
     .raw(ZERO_HASH)
-    .raw(ZERO_HASH)
+    .raw(modelKeyHash === undefined ? ZERO_HASH : bytes('modelKeyHash', modelKeyHash))
     .hash();
-  return { graphRoot: toHex(graphRoot), weightsRoot: toHex(weightsRoot), opCount, digest: toHex(digest) };
+  return toHex(digest);
 }
 
 /** Identity of a model, 0x-hex of 32 bytes. A whole bundle may be given. */

@@ -1,0 +1,119 @@
+/**
+ * The canonical bytes of a shape program, whose hash stands in the model's identity: two programs have equal bytes
+ * exactly if they say the same. Integers are unsigned LEB128 in shortest form; signed ones are zigzag-mapped first;
+ * lists are preceded by their length. Names of slots are labels for people and are left out.
+ */
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { bytesToHex } from '@noble/hashes/utils.js';
+import type { Block } from './blocks.js';
+import type { Expression, LinearTerm, Operand, Product, Program, Table } from './types.js';
+
+class Writer {
+  private readonly bytes: number[] = [];
+
+  unsigned(value: number | bigint): this {
+    let rest = BigInt(value);
+    do {
+      const low = Number(rest & 0x7fn);
+      rest >>= 7n;
+      this.bytes.push(rest === 0n ? low : low | 0x80);
+    } while (rest > 0n);
+    return this;
+  }
+
+  signed(value: number | bigint): this {
+    const v = BigInt(value);
+    return this.unsigned(v >= 0n ? 2n * v : -2n * v - 1n);
+  }
+
+  list<T>(items: readonly T[], write: (item: T) => void): this {
+    this.unsigned(items.length);
+    items.forEach(write);
+    return this;
+  }
+
+  numbers(items: readonly number[]): this {
+    return this.list(items, (item) => this.unsigned(item));
+  }
+
+  finish(): Uint8Array {
+    return Uint8Array.from(this.bytes);
+  }
+}
+
+const TABLE_CODE: Record<Table['kind'], number> = { clamp: 0, values: 1, input: 2 };
+const SOURCE_CODE: Record<LinearTerm['source']['kind'], number> = { witness: 0, model: 1, one: 2 };
+
+export function encodeProgram(program: Program): Uint8Array {
+  const out = new Writer();
+  out.unsigned(program.modelBits);
+  out.list(program.witness, ({ axes }) => out.numbers(axes));
+  out.list(program.model, ({ axes }) => out.numbers(axes));
+  out.list(program.tables, (table) => writeTable(out, table));
+  out.list(program.inputs, ({ slot, table, cellBits }) => out.unsigned(slot).unsigned(table).unsigned(cellBits));
+  out.list(program.requants, ({ slot, table, expression }) => {
+    out.unsigned(slot).unsigned(table);
+    writeExpression(out, expression);
+  });
+  out.list(program.maxima, ({ slot, taps }) => {
+    out.unsigned(slot);
+    out.list(taps, (terms) => out.list(terms, (term) => writeTerm(out, term)));
+  });
+  out.list(program.outputs, ({ range, expression, argMaxAxis }) => {
+    out
+      .signed(range.lo)
+      .signed(range.hi)
+      .unsigned(argMaxAxis === null ? 0 : argMaxAxis + 1);
+    writeExpression(out, expression);
+  });
+  return out.finish();
+}
+
+export const programHash = (program: Program): Uint8Array => keccak_256(encodeProgram(program));
+export const programHashHex = (program: Program): string => `0x${bytesToHex(programHash(program))}`;
+
+function writeTable(out: Writer, table: Table): void {
+  out.unsigned(TABLE_CODE[table.kind]);
+  if (table.kind === 'clamp') out.signed(table.lo).signed(table.hi).signed(table.qLo).signed(table.qHi);
+  else if (table.kind === 'values') out.signed(table.qLo).unsigned(table.rows).unsigned(table.slot);
+  else out.signed(table.lo).signed(table.hi);
+}
+
+function writeExpression(out: Writer, { axes, linear, products }: Expression): void {
+  out.numbers(axes);
+  out.list(linear, (term) => writeTerm(out, term));
+  out.list(products, (product) => writeProduct(out, product));
+}
+
+function writeTerm(out: Writer, { coefficient, source, blocks }: LinearTerm): void {
+  out.signed(coefficient).unsigned(SOURCE_CODE[source.kind]);
+  if (source.kind !== 'one') out.unsigned(source.slot);
+  out.list(blocks, (block) => writeBlock(out, block));
+}
+
+function writeProduct(out: Writer, { coefficient, labels, p, q, outputLabels, blocks }: Product): void {
+  out.signed(coefficient).numbers(labels).numbers(outputLabels);
+  writeOperand(out, p);
+  writeOperand(out, q);
+  out.list(blocks, (block) => writeBlock(out, block));
+}
+
+function writeOperand(out: Writer, { labels, terms, batched }: Operand): void {
+  out.numbers(labels).unsigned(batched ? 1 : 0);
+  out.list(terms, (term) => writeTerm(out, term));
+}
+
+/** Lists are written as differences: targets never fall, and windows read neighbours. */
+function writeBlock(out: Writer, { target, source, targetSides, sourceSides, entries }: Block): void {
+  out.numbers(target).numbers(source).numbers(targetSides).numbers(sourceSides);
+  out.unsigned(entries === null ? 0 : 1);
+  if (entries === null) return;
+  let [t, s] = [0, 0];
+  out.list(entries, (entry) => {
+    out
+      .unsigned(entry.t - t)
+      .signed(entry.s - s)
+      .signed(entry.weight);
+    [t, s] = [entry.t, entry.s];
+  });
+}

@@ -1,0 +1,125 @@
+/** The prover as others use it: opened once with an SRS, it keeps keys of models and proves batches of jobs. */
+import { AssayError } from '../../common/errors.js';
+import { evaluateGraph } from '../../graph/integer/evaluate.js';
+import type { Bundle } from '../../graph/bundle/types.js';
+import type { TensorId } from '../../graph/integer/types.js';
+import { hyperKzg } from '../opening/hyperkzg.js';
+import { hyperKzgProver } from '../opening/hyperkzg-prover.js';
+import { mercury } from '../opening/mercury.js';
+import { mercuryProver } from '../opening/mercury-prover.js';
+import type { OpeningKey } from '../opening/types.js';
+import { wasmBackend } from '../opening/wasm-backend.js';
+import { buildProgram, type ProgramWithModel } from '../program/build-program.js';
+import { openingKey, srsIdOf, srsSize, type Srs } from '../srs/srs.js';
+import { SCHEME_CODE } from '../verifier/kzg-scheme.js';
+import { modelKeyHash, type ModelKey } from '../verifier/model-key.js';
+import type { GroupStatement, Statement } from '../verifier/statement.js';
+import type { Arithmetic } from '../wasm/arithmetic.js';
+import { makeModelKey } from './make-key.js';
+import { chooseColumnBits, predictProof, type ProofPrediction } from './predict.js';
+import { proveStatement, type ProofTimings, type ProverSetup } from './prove.js';
+
+export type SchemeName = 'mercury' | 'hyperkzg';
+const SCHEMES = {
+  mercury: { verifier: mercury, prover: mercuryProver },
+  hyperkzg: { verifier: hyperKzg, prover: hyperKzgProver },
+} as const;
+
+export interface ZkProverOptions {
+  readonly arithmetic: Arithmetic;
+  readonly srs: Srs;
+  /** @default mercury */
+  readonly scheme?: SchemeName;
+}
+
+/** A batch of one model. */
+export interface ProveJob {
+  readonly bundle: Bundle;
+  readonly items: number;
+  /** One array per graph input, item-major. */
+  readonly inputs: readonly Int32Array[];
+}
+
+export interface Proved {
+  readonly statement: Statement;
+  readonly proof: Uint8Array;
+  readonly timings: ProofTimings;
+}
+
+interface Prepared {
+  readonly built: ProgramWithModel;
+  readonly key: ModelKey;
+}
+
+export class ZkProver {
+  readonly openingKey: OpeningKey;
+  private readonly setup: ProverSetup;
+  private readonly models = new Map<string, Prepared>();
+  private readonly srsPoints: number;
+
+  /** @throws AssayError SRS_INVALID, POINT_INVALID. */
+  constructor({ arithmetic, srs, scheme = 'mercury' }: ZkProverOptions) {
+    this.openingKey = openingKey(srs);
+    this.srsPoints = srsSize(srs);
+    this.setup = {
+      arithmetic,
+      srsId: srsIdOf(srs),
+      points: arithmetic.g1.fromBytes(srs.points),
+      backend: wasmBackend(arithmetic, srs),
+      scheme: { name: scheme, code: SCHEME_CODE[scheme], prover: SCHEMES[scheme].prover },
+    };
+  }
+
+  /**
+   * The key of a model, made from its bundle; the second call for a bundle is free.
+   * @throws AssayError NOT_PROVABLE naming the node; SRS_TOO_SMALL; MODEL_KEY_MISMATCH where the bundle names another.
+   */
+  keyOf(bundle: Bundle): ModelKey {
+    return this.prepare(bundle).key;
+  }
+
+  /** @throws AssayError NOT_PROVABLE, PROOF_LIMITS. */
+  predict(jobs: readonly Pick<ProveJob, 'bundle' | 'items'>[]): ProofPrediction {
+    const groups = jobs.map(({ bundle, items }) => ({ program: this.prepare(bundle).built.program, items }));
+    const { verifier } = SCHEMES[this.setup.scheme.name as SchemeName];
+    return predictProof(groups, chooseColumnBits(groups), (n) => verifier.proofBytes(n));
+  }
+
+  /**
+   * One joint proof of all jobs.
+   * @param bound bytes that the proof is tied to, such as the hash of an order.
+   * @throws AssayError INPUT_RANGE, NOT_PROVABLE, PROOF_LIMITS, SRS_TOO_SMALL, PROVER_MEMORY.
+   */
+  prove(jobs: readonly ProveJob[], bound: Uint8Array = new Uint8Array(0)): Proved {
+    const prepared = jobs.map(({ bundle }) => this.prepare(bundle));
+    const groups = jobs.map(({ items }, j) => ({ program: prepared[j]!.built.program, items }));
+    const n = chooseColumnBits(groups);
+    if (2 ** n > this.srsPoints)
+      throw new AssayError('SRS_TOO_SMALL', `the SRS has ${this.srsPoints} points, this batch needs ${2 ** n}`);
+    const traces = jobs.map(({ bundle, inputs, items }) => evaluateGraph(bundle.graph, inputs, items));
+    const statement: Statement = {
+      groups: jobs.map(({ items, inputs }, j): GroupStatement => {
+        const { built, key } = prepared[j]!;
+        return { key, items, inputs, outputs: built.published.map((id) => traces[j]![id]!) };
+      }),
+    };
+    const witness = traces.map((trace, j) => ({ built: prepared[j]!.built, tensor: (id: TensorId) => trace[id]! }));
+    return { statement, ...proveStatement(statement, witness, n, this.setup, bound) };
+  }
+
+  private prepare(bundle: Bundle): Prepared {
+    const known = this.models.get(bundle.digest);
+    if (known) return known;
+    const built = buildProgram(bundle.graph);
+    const key = makeModelKey(bundle, built, this.setup);
+    const hash = modelKeyHash(key);
+    if (bundle.modelKeyHash !== undefined && bundle.modelKeyHash !== hash)
+      throw new AssayError(
+        'MODEL_KEY_MISMATCH',
+        `the bundle ${bundle.digest} names the model key ${bundle.modelKeyHash}; from its weights and this SRS follows ${hash}`,
+      );
+    const prepared = { built, key };
+    this.models.set(bundle.digest, prepared);
+    return prepared;
+  }
+}
