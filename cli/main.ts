@@ -1,13 +1,17 @@
 /** The `assay` command: parses the line, runs one command, turns a typed error into a message and an exit code. */
 import { Command, CommanderError } from 'commander';
 import { asAssayError } from '../common/errors.js';
+import { auditCommand } from './commands/audit.js';
 import { compileCommand } from './commands/compile.js';
 import { demoCommand } from './commands/demo.js';
 import { doctorCommand } from './commands/doctor.js';
 import { inspectCommand } from './commands/inspect.js';
+import { keyCommand } from './commands/key.js';
+import { proveCommand } from './commands/prove.js';
 import { receiptCommand } from './commands/receipt.js';
 import { runCommand } from './commands/run.js';
 import { srsCommand } from './commands/srs.js';
+import { verifyCommand } from './commands/verify.js';
 import { EXIT, exitCodeOfError } from './exit-codes.js';
 import { toJson } from './terminal.js';
 import { version } from './version.js';
@@ -17,6 +21,8 @@ Start here:
   assay demo                                          the whole way of a job, on this machine alone
   assay compile model.onnx --calibration data.npz     ONNX file -> bundle, with a report of what it costs
   assay run model.assay --input input.npy             run it; prints output and commitments
+  assay prove model.assay --input input.npy --srs powers.srs --out result.assayproof
+                                                      the same with a proof of the output
   assay receipt verify receipt.json --rpc URL --rollup ADDRESS
                                                       check a receipt against the chain
 
@@ -37,6 +43,10 @@ export function program(): Command {
     compileCommand,
     inspectCommand,
     runCommand,
+    keyCommand,
+    proveCommand,
+    verifyCommand,
+    auditCommand,
     receiptCommand,
     srsCommand,
     doctorCommand,

@@ -222,6 +222,11 @@ export const ERROR_CODES = {
     what: 'The thread that runs the inference ended unexpectedly.',
     mend: 'Run the job again; if it happens again, lower the memory budget or use another engine.',
   },
+  EXECUTOR_WRONG: {
+    kind: 'invalid',
+    what: 'A proof shows that the answer that an executor has signed is wrong.',
+    mend: 'Order again: the executor is suspended; its receipt and the proof are kept as evidence.',
+  },
   FIELD_ELEMENT_INVALID: {
     kind: 'usage',
     what: 'Bytes that should hold scalars of the proof system are not canonical.',
@@ -286,6 +291,11 @@ export const ERROR_CODES = {
     kind: 'usage',
     what: 'The requested lane is not open at this deployment.',
     mend: 'Ask for an open lane, or for `auto`.',
+  },
+  MODEL_KEY_INVALID: {
+    kind: 'usage',
+    what: 'A file is not a model key, or breaks a rule of its format.',
+    mend: 'Fetch the key again, or make it from the bundle with `assay key`.',
   },
   MODEL_KEY_MISMATCH: {
     kind: 'invalid',
@@ -405,7 +415,7 @@ export const ERROR_CODES = {
   POINT_INVALID: {
     kind: 'usage',
     what: 'Bytes that should hold points of the proof system are malformed, or a point is not on the curve.',
-    mend: 'Give 64 bytes x | y big endian for each point of BN254 G1, 64 zero bytes for the point at infinity.',
+    mend: 'Give 64 bytes, x then y, big endian, for each point of BN254 G1, 64 zero bytes for the point at infinity.',
   },
   POSTER_ELSEWHERE: {
     kind: 'infrastructure',
@@ -417,6 +427,16 @@ export const ERROR_CODES = {
     what: 'A proof does not hold.',
     mend: 'Nothing to mend in the proof: the message names the part that fails. Ask for another proof, or compute the result yourself.',
   },
+  PROOF_LIMITS: {
+    kind: 'usage',
+    what: 'A proof would be larger than the protocol or this machine admits.',
+    mend: 'Prove fewer items at once, or choose larger columns; the message says which number is too large.',
+  },
+  PROVER_FAILED: {
+    kind: 'infrastructure',
+    what: 'A prover ended before its proof was done, or handed over one that does not hold.',
+    mend: 'The proof is tried again by itself; where it goes on failing, check memory and disk of the machine.',
+  },
   PROVER_MEMORY: {
     kind: 'usage',
     what: 'A proof does not fit the memory that the prover may use.',
@@ -426,11 +446,6 @@ export const ERROR_CODES = {
     kind: 'usage',
     what: 'The WebAssembly of the prover is not there.',
     mend: 'Build it: npm run build.',
-  },
-  PROOF_LIMITS: {
-    kind: 'usage',
-    what: 'A proof would be larger than the protocol or this machine admits.',
-    mend: 'Prove fewer items at once, or choose larger columns; the message says which number is too large.',
   },
   QUEUE_UNAVAILABLE: {
     kind: 'infrastructure',

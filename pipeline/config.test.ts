@@ -33,6 +33,7 @@ describe('settings', () => {
     ['ASSAY_BATCH_SIZE', '257'],
     ['ASSAY_BATCH_SIZE', 'many'],
     ['ASSAY_CONFIRMATIONS', '1.5'],
+    ['ASSAY_PROVE_TIMEOUT_MS', '0'],
     ['ASSAY_OPEN_LANES', 'express'],
   ])('refuse %s=%s, naming the setting', (variable, value) => {
     expect(() => settingsFromEnvironment({ ASSAY_DATA_DIR: '/data', [variable]: value })).toThrow(
@@ -40,7 +41,16 @@ describe('settings', () => {
     );
   });
 
-  it.each(['zk', 'optimistic', 'express', 'sampled, zk'])(
+  it('open the lane of proofs beside the sampled one', () => {
+    const settings = settingsFromEnvironment({
+      ASSAY_DATA_DIR: '/data',
+      ASSAY_OPEN_LANES: 'sampled, zk',
+      ASSAY_PROVE_TIMEOUT_MS: '5000',
+    });
+    expect(settings).toMatchObject({ openLanes: ['sampled', 'zk'], proveTimeoutMs: 5_000 });
+  });
+
+  it.each(['optimistic', 'express', 'sampled, optimistic'])(
     'refuse to open a lane that nothing implements: %s',
     (lanes) => {
       expect(() => settingsFromEnvironment({ ASSAY_DATA_DIR: '/data', ASSAY_OPEN_LANES: lanes })).toThrow(

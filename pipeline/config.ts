@@ -12,7 +12,11 @@ export const pipelineSettings = z.strictObject({
   /** Redis for the queue instead of the database. */
   redisUrl: z.string().min(1).optional(),
   openLanes: z
-    .array(z.literal('sampled', { error: 'only the lane `sampled` can be opened; this build implements no other' }))
+    .array(
+      z.enum(['sampled', 'zk'], {
+        error: 'only the lanes `sampled` and `zk` can be opened; this build implements no other',
+      }),
+    )
     .min(1)
     .default(['sampled']),
   batchSize: positive.max(256).default(64),
@@ -22,6 +26,8 @@ export const pipelineSettings = z.strictObject({
   concurrency: positive.max(256).default(4),
   /** An executor or checker that takes longer on one job has vanished. */
   executeTimeoutMs: positive.default(600_000),
+  /** A prover that takes longer on one job is stopped, and jobs that are predicted to take longer are refused. */
+  proveTimeoutMs: positive.default(300_000),
   /** Blocks, its own included, before the audit acts on a commit, and before an outcome is read from a verdict. */
   confirmations: positive.default(1),
   /** How long a step sleeps when the chain is not ready. */
@@ -58,6 +64,7 @@ const VARIABLES = {
   ASSAY_BATCH_AGE_MS: 'batchAgeMs',
   ASSAY_CONCURRENCY: 'concurrency',
   ASSAY_EXECUTE_TIMEOUT_MS: 'executeTimeoutMs',
+  ASSAY_PROVE_TIMEOUT_MS: 'proveTimeoutMs',
   ASSAY_CONFIRMATIONS: 'confirmations',
 } as const satisfies Record<string, keyof PipelineSettings>;
 

@@ -9,7 +9,7 @@ const [wantedName, wantedHit] =
   wanted === undefined ? [undefined, 0] : [wanted.split('#')[0], Number(wanted.split('#')[1] ?? 1)];
 let hits = 0;
 
-/** Every fail point there is, in the order in which a job passes them; the kill test walks this list. */
+/** The fail points that jobs of the sampled lane pass, in their order; the kill test walks this list. */
 export const FAIL_POINTS = [
   'submit.before-commit',
   'submit.after-commit',
@@ -45,7 +45,16 @@ export const FAIL_POINTS = [
   'settle.after-settled',
 ] as const;
 
-export type FailPoint = (typeof FAIL_POINTS)[number];
+/** Those that only jobs of the zk lane pass. */
+export const ZK_FAIL_POINTS = [
+  'prove.before-prove',
+  'prove.after-prove',
+  'prove.after-store',
+  'verify.before-verify',
+  'verify.after-verify',
+] as const;
+
+export type FailPoint = (typeof FAIL_POINTS)[number] | (typeof ZK_FAIL_POINTS)[number];
 
 export function failPoint(name: FailPoint): void {
   if (name !== wantedName) return;

@@ -1,7 +1,8 @@
 /**
  * The pipeline: an order goes in, a receipt that the chain vouches for comes out.
  *
- *   order   run -> route -> sign -> (sealing) -> (batched) -> done
+ *   order   run -> route -> sign -> (sealing) -> (batched) -> done     sampled lane
+ *                              \-> prove -> verify -> done           zk lane
  *   batch   post -> audit -> settle -> done
  *
  * The tables are the truth and the queue is a hint (work/, queue/); every stage may be killed anywhere and done again
@@ -13,6 +14,8 @@ import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
 import { AssayError, asAssayError } from '../common/errors.js';
 import type { Hex, JobOrder, Lane } from '../receipts/types.js';
+import { requireProductionSrs } from '../prover/srs/require-production-srs.js';
+import { srsIdOf } from '../prover/srs/srs.js';
 import { refuseDevelopmentKeys } from '../verifier-contracts/refuse-development-keys.js';
 import { PosterLock } from './chain/poster-lock.js';
 import { TransactionJournal } from './chain/transaction-journal.js';
@@ -28,6 +31,7 @@ import type {
   CheckerPort,
   Clock,
   ExecutorPort,
+  ProverPort,
   TransactionSigner,
 } from './ports.js';
 import { openStepQueue, type QueueHome, type StepQueue } from './queue/step-queue.js';
@@ -37,23 +41,27 @@ import { auditBatch } from './stages/audit.js';
 import type { StageContext } from './stages/context.js';
 import { onStageFailure } from './stages/on-failure.js';
 import { postBatch } from './stages/post.js';
+import { proveOrder } from './stages/prove.js';
 import { routeOrder } from './stages/route.js';
 import { routingQuestion } from './stages/routing-question.js';
 import { runOrder } from './stages/run.js';
 import { sealBatch } from './stages/seal.js';
 import { settleBatch } from './stages/settle.js';
 import { signOrderReceipt } from './stages/sign.js';
+import { verifyOrderProof } from './stages/verify.js';
 import { openBlobStore } from './store/blob-store.js';
 import { submitOrder, type OrderRequest } from './submit.js';
 import type { Claim } from './work/claim.js';
 import { relayOutbox } from './work/relay.js';
 import { Runner } from './work/runner.js';
-import { ACTIVE_STEPS, CHAIN_STEPS, type ActiveStep } from './work/steps.js';
+import { ACTIVE_STEPS, CHAIN_STEPS, PROOF_STEPS, type ActiveStep } from './work/steps.js';
 import { sweep, takeUpAll } from './work/sweep.js';
 
 export interface PipelinePorts {
   readonly executors: readonly ExecutorPort[];
   readonly checkers: readonly CheckerPort[];
+  /** Of the zk lane; none where it is closed. All use one reference string. */
+  readonly provers?: readonly ProverPort[];
   readonly auditors: readonly AuditorPort[];
   readonly chain: ChainPort;
   /** Pays for commits, seeds and verdicts. One process per account posts. */
@@ -122,6 +130,8 @@ export class Pipeline {
         run: bind(runOrder),
         route: bind(routeOrder),
         sign: bind(signOrderReceipt),
+        prove: bind(proveOrder),
+        verify: bind(verifyOrderProof),
         post: bind(postBatch),
         audit: bind(auditBatch),
         settle: bind(settleBatch),
@@ -136,7 +146,8 @@ export class Pipeline {
 
   /**
    * Opens database, queue and store, takes up whatever an earlier process left, and starts to work.
-   * @throws AssayError CONFIG_INVALID, DATA_DIRECTORY_BUSY, DATABASE_UNAVAILABLE, DATABASE_NEWER, QUEUE_UNAVAILABLE;
+   * @throws AssayError CONFIG_INVALID, also where the zk lane is to be opened without a prover; SRS_DEVELOPMENT where a
+   * prover uses the development reference string and the chain is not anvil's; DATA_DIRECTORY_BUSY, DATABASE_UNAVAILABLE, DATABASE_NEWER, QUEUE_UNAVAILABLE;
    * CHAIN_MISMATCH where the database belongs to another chain or contract; DEV_KEY_REFUSED where the poster is one of
    * anvil's accounts and the chain is not anvil's.
    */
@@ -145,6 +156,10 @@ export class Pipeline {
     const clock = ports.clock ?? Date.now;
     const { chainId } = ports.chain.domain;
     refuseDevelopmentKeys(chainId, [ports.poster.address]);
+    const provers = ports.provers ?? [];
+    for (const { srs } of provers) requireProductionSrs(srsIdOf(srs), chainId);
+    if (settings.openLanes.includes('zk') && provers.length === 0)
+      throw new AssayError('CONFIG_INVALID', 'openLanes: the lane `zk` needs a prover, and none is connected.');
     const database =
       settings.databaseUrl === undefined
         ? await openPglite(settings.dataDirectory)
@@ -174,12 +189,14 @@ export class Pipeline {
         bundles: ports.bundles,
         executors: ports.executors,
         checkers: ports.checkers,
+        provers,
         auditors: ports.auditors,
         chain: ports.chain,
         journal,
         clock,
         openLanes: settings.openLanes,
         executeTimeoutMs: settings.executeTimeoutMs,
+        proveTimeoutMs: settings.proveTimeoutMs,
         confirmations: settings.confirmations,
         pollMs: settings.pollMs,
       };
@@ -200,7 +217,7 @@ export class Pipeline {
     order: Pick<JobOrder, 'modelDigest' | 'items' | 'price' | 'deliverBy'> & { readonly lane: Lane | 'auto' },
   ): Promise<RoutingDecision> {
     const bundle = await this.context.bundles.get(order.modelDigest);
-    return routeJob(routingQuestion(bundle, order, this.settings.openLanes, this.context.clock()));
+    return routeJob(await routingQuestion(this.context, bundle, order, this.context.clock()));
   }
 
   /**
@@ -299,9 +316,13 @@ export class Pipeline {
   }
 
   private start(): void {
-    for (const step of ACTIVE_STEPS)
-      if (!CHAIN_STEPS.includes(step))
-        this.queue.work(step, this.settings.concurrency, (hint) => this.runner.run(hint));
+    const provers = this.context.provers.length;
+    for (const step of ACTIVE_STEPS) {
+      if (CHAIN_STEPS.includes(step) || (provers === 0 && PROOF_STEPS.includes(step))) continue;
+      // Proofs wait for a prover in the queue: there, waiting is no failure and takes nobody's place.
+      const concurrency = step === 'prove' ? provers : this.settings.concurrency;
+      this.queue.work(step, concurrency, (hint) => this.runner.run(hint));
+    }
     if (this.posting.held) this.startChainWork();
     this.queue.onReturn(() => void this.hintAtAll().catch((error: unknown) => this.trouble(asAssayError(error))));
     const beat = (): void => {

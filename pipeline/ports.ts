@@ -1,5 +1,7 @@
-/** What the pipeline needs from outside, as interfaces: executors, checkers, auditors, the chain, the models, the clock. */
+/** What the pipeline needs from outside, as interfaces: executors, checkers, provers, auditors, chain, models, clock. */
 import type { Bundle } from '../graph/index.js';
+import type { SrsHead } from '../prover/srs/srs.js';
+import type { ModelKey } from '../prover/verifier/model-key.js';
 import type { BatchHeader, ReceiptStatus } from '../receipts/index.js';
 import type { Hex, JobOrder, Lane, Receipt, ReceiptDomain } from '../receipts/types.js';
 import type { AuditVerdict } from '../verifier-contracts/audit-verdict.js';
@@ -51,6 +53,50 @@ export interface CheckerPort extends NodePort {
    * @param job names it in logs; no input to the check
    */
   check(bundle: Bundle, inputs: readonly Int32Array[], items: number, job: CheckedJob): Promise<Roots>;
+}
+
+/** What a proof will take; an upper estimate, since jobs are refused by it. */
+export interface ProofForecast {
+  /** Sumcheck rounds. */
+  readonly rounds: number;
+  readonly proofBytes: number;
+  readonly memoryBytes: number;
+  /** Points of the reference string. */
+  readonly srsPoints: number;
+  readonly proveMs: number;
+}
+
+export interface ProofJob {
+  /** The proof is tied to it. */
+  readonly orderHash: Hex;
+  readonly bundle: Bundle;
+  readonly items: number;
+  /** One array per graph input. */
+  readonly inputs: readonly Int32Array[];
+}
+
+/** Nothing of it is taken on trust: the key is held against the model's digest, and the proof is verified. */
+export interface ProvedJob {
+  readonly key: ModelKey;
+  readonly proof: Uint8Array;
+  /** The integers that the proof is about: one array per output of the key's program. */
+  readonly published: readonly Int32Array[];
+}
+
+/** Somebody who makes proofs, one at a time. */
+export interface ProverPort {
+  readonly name: string;
+  /** Of the reference string that it proves with. */
+  readonly srs: SrsHead;
+  readonly limits: Pick<ProofForecast, 'memoryBytes' | 'srsPoints'>;
+  /** @throws AssayError of kind usage or invalid where there can be no proof: NOT_PROVABLE, PROOF_LIMITS ... */
+  predict(bundle: Bundle, items: number): Promise<ProofForecast>;
+  /** The key that proofs about the model are checked with. @throws as `predict` */
+  keyOf(bundle: Bundle): Promise<ModelKey>;
+  /** @throws AssayError PROVER_FAILED where it ended in the middle, PROVER_MEMORY; as `predict` */
+  prove(job: ProofJob): Promise<ProvedJob>;
+  /** Gives up what it is at; that fails with PROVER_FAILED, and later jobs are done. */
+  abort(): Promise<void>;
 }
 
 export interface AuditorPort {

@@ -10,7 +10,7 @@ import {
   type OrderJson,
   type ReceiptJson,
 } from './store/order-json.js';
-import { leafHash, merklePaths, type BatchPosition, type ReceiptStatus } from '../receipts/index.js';
+import { leafHash, merklePaths, type BatchPosition, type ReceiptStatus, type ZkEvidence } from '../receipts/index.js';
 import type { Hex, JobOrder, Lane, Receipt } from '../receipts/types.js';
 import type { RoutingDecision } from './routing.js';
 import type { StageContext } from './stages/context.js';
@@ -25,7 +25,7 @@ export interface JobView {
   /** One array per graph input. */
   readonly inputs: readonly Int32Array[];
   readonly step: Step;
-  /** Null until the end. `accepted` and `rejected` are the chain's words. */
+  /** Null until the end. `accepted` and `rejected` are the chain's words, or in the zk lane the proof's. */
   readonly outcome: 'accepted' | 'rejected' | 'void' | 'failed' | null;
   readonly error: AssayErrorJson | null;
   readonly lane: RoutingDecision | null;
@@ -37,8 +37,21 @@ export interface JobView {
   /** Where the receipt stands on chain, once its batch is committed. */
   readonly position: BatchPosition | null;
   readonly chainStatus: ReceiptStatus | null;
+  /** Zk lane: from the moment that the proof has been made. */
+  readonly proof: JobProof | null;
   /** Null where the seed has not drawn the receipt, or not yet. */
   readonly audit: JobAudit | null;
+}
+
+export interface JobProof {
+  readonly scheme: ZkEvidence['scheme'];
+  readonly bytes: Uint8Array;
+  /** The integers that the proof is about: one array per output of the model. */
+  readonly published: readonly Int32Array[];
+  /**
+   * `match`: it shows the output that the receipt states. `executor-wrong`: it shows another one. Null until verified.
+   */
+  readonly finding: 'match' | 'executor-wrong' | null;
 }
 
 /** What came of the re-execution of a drawn receipt. */
@@ -72,15 +85,20 @@ interface Row {
   readonly drawn: boolean;
   readonly finding: JobAudit['finding'];
   readonly reason: string | null;
+  readonly scheme: JobProof['scheme'] | null;
+  readonly proof_file: string | null;
+  readonly published_file: string | null;
+  readonly proof_finding: JobProof['finding'];
 }
 
 export async function readJob(context: Pick<StageContext, 'database' | 'store'>, jobId: Hex): Promise<JobView | null> {
   const [row] = await context.database.query<Row>(
     `SELECT o.order_json, o.signature AS order_signature, o.input_file, w.step, o.outcome, o.error, o.lane_decision, o.executor, e.output_file,
             r.receipt_json, r.signature AS receipt_signature, r.batch_hash, r.batch_index, b.header_json, r.chain_status,
-            d.batch_hash IS NOT NULL AS drawn, d.finding, d.reason
+            d.batch_hash IS NOT NULL AS drawn, d.finding, d.reason, p.scheme, p.proof_file, p.published_file, p.finding AS proof_finding
        FROM assay.orders o JOIN assay.work w ON w.subject = o.order_hash
        LEFT JOIN assay.executions e USING (order_hash) LEFT JOIN assay.receipts r USING (order_hash) LEFT JOIN assay.batches b USING (batch_hash)
+       LEFT JOIN assay.proofs p USING (order_hash)
        LEFT JOIN assay.draws d ON d.batch_hash = r.batch_hash AND d.batch_index = r.batch_index
       WHERE o.order_hash = $1`,
     [jobId],
@@ -104,7 +122,18 @@ export async function readJob(context: Pick<StageContext, 'database' | 'store'>,
     batchHash: row.batch_hash,
     position: await positionOf(context, row),
     chainStatus: row.chain_status,
+    proof: await proofOf(context, row),
     audit: row.drawn ? { finding: row.finding, reason: row.reason } : null,
+  };
+}
+
+async function proofOf({ store }: Pick<StageContext, 'store'>, row: Row): Promise<JobProof | null> {
+  if (row.scheme === null) return null;
+  return {
+    scheme: row.scheme,
+    bytes: await store.get(row.proof_file!),
+    published: decodeValues(await store.get(row.published_file!), row.published_file!),
+    finding: row.proof_finding,
   };
 }
 

@@ -2,8 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AssayError } from '../common/errors.js';
 import { LANES, type Lane } from '../receipts/types.js';
-import { routeJob, type RoutingQuestion } from './routing.js';
+import type { ProofForecast } from './ports.js';
+import { routeJob, type ProofProspect, type RoutingQuestion } from './routing.js';
 
+const ALL: Lane[] = ['zk', 'optimistic', 'sampled'];
 const small: RoutingQuestion = {
   macs: 281_640,
   parameters: 44_426,
@@ -13,8 +15,17 @@ const small: RoutingQuestion = {
   finalWithinMs: 60_000,
   requested: 'auto',
   open: ['sampled'],
+  proof: {
+    kind: 'predicted',
+    forecast: { rounds: 38, proofBytes: 5_643, memoryBytes: 50_724_864, srsPoints: 16_384, proveMs: 4_058 },
+    limits: { memoryBytes: 1e9, srsPoints: 16_384, proveMs: 300_000 },
+  },
 };
-const ALL: Lane[] = ['zk', 'optimistic', 'sampled'];
+const withForecast = (change: Partial<ProofForecast>): RoutingQuestion => {
+  const { forecast, limits } = small.proof as Extract<ProofProspect, { kind: 'predicted' }>;
+  const proof: ProofProspect = { kind: 'predicted', forecast: { ...forecast, ...change }, limits };
+  return { ...small, open: ALL, requested: 'zk', proof };
+};
 const closed = (question: RoutingQuestion): AssayError => {
   try {
     routeJob(question);
@@ -59,6 +70,32 @@ describe('routing policy', () => {
     expect(closed({ ...small, requested: 'zk', arithmetic: 'float', open: ALL }).message).toContain('compile it first');
   });
 
+  it('refuses a proof that cannot be made, naming what it lacks', () => {
+    const lacks: [Partial<ProofForecast>, string][] = [
+      [{ memoryBytes: 1e9 + 1 }, 'a memory of 1000000001 bytes, at most 1000000000'],
+      [{ srsPoints: 32_768 }, 'a reference string of 32768 points, at most 16384'],
+      [{ proveMs: 300_001 }, 'about 300001 ms, at most 300000'],
+      // The requester waits a minute.
+      [{ proveMs: 60_001 }, 'about 60001 ms, at most 60000'],
+    ];
+    for (const [change, found] of lacks) expect(closed(withForecast(change)).message).toContain(found);
+    const reason = 'the bundle names no key';
+    const impossible: RoutingQuestion = { ...withForecast({}), proof: { kind: 'impossible', reason } };
+    expect(closed(impossible).message).toContain(`zk: ${reason}`);
+    expect(closed({ ...impossible, proof: null }).message).toContain('zk: no prover was asked');
+    expect(closed({ ...withForecast({}), parameters: 1_000_001 }).message).toContain('1000001 parameters');
+    const other = routeJob({ ...impossible, requested: 'auto', valueAtRisk: 10n ** 18n });
+    expect(other).toMatchObject({ lane: 'sampled', reasons: expect.arrayContaining([`zk: ${reason}`]) });
+  });
+
+  it('takes the proof that fits exactly, and says what it will be', () => {
+    const limit = withForecast({ memoryBytes: 1e9, srsPoints: 16_384, proveMs: 60_000 });
+    expect(routeJob(limit)).toMatchObject({ lane: 'zk' });
+    expect(routeJob(withForecast({})).reasons).toContain(
+      'zk: requested, open and suited: a proof of 5643 bytes and 38 rounds, in 50724864 bytes of memory and about 4058 ms',
+    );
+  });
+
   it('never answers with a lane that is closed, and always gives a reason', () => {
     fc.assert(
       fc.property(
@@ -71,6 +108,7 @@ describe('routing policy', () => {
           finalWithinMs: fc.nat({ max: 10_000_000 }),
           requested: fc.constantFrom('auto' as const, ...ALL),
           open: fc.subarray(ALL),
+          proof: fc.constantFrom<ProofProspect | null>(null, { kind: 'impossible', reason: 'no' }, small.proof),
         }),
         (question) => {
           try {
@@ -78,6 +116,7 @@ describe('routing policy', () => {
             expect(question.open).toContain(lane);
             expect(Object.keys(LANES)).toContain(lane);
             if (question.requested !== 'auto') expect(lane).toBe(question.requested);
+            if (lane === 'zk') expect(question.proof?.kind).toBe('predicted');
             if (question.arithmetic === 'float') expect(lane).toBe('sampled');
             expect(reasons.length).toBeGreaterThan(1);
           } catch (error) {

@@ -4,6 +4,18 @@
  */
 import { AssayError } from '../common/errors.js';
 import type { Lane } from '../receipts/types.js';
+import type { ProofForecast } from './ports.js';
+
+/** What is known of a proof for the job before it is made. */
+export type ProofProspect =
+  /** There can be none. */
+  | { readonly kind: 'impossible'; readonly reason: string }
+  | {
+      readonly kind: 'predicted';
+      readonly forecast: ProofForecast;
+      /** What the prover has, and the time that it is given. */
+      readonly limits: Pick<ProofForecast, 'memoryBytes' | 'srsPoints' | 'proveMs'>;
+    };
 
 export interface RoutingQuestion {
   /** Multiply-accumulates of one item; 0 where unknown (a float model that was not compiled). */
@@ -20,6 +32,8 @@ export interface RoutingQuestion {
   readonly requested: Lane | 'auto';
   /** Lanes that this deployment has opened. */
   readonly open: readonly Lane[];
+  /** Null where nobody was asked, the lane being closed. */
+  readonly proof: ProofProspect | null;
 }
 
 export interface RoutingDecision {
@@ -42,6 +56,7 @@ function unsuited(lane: Lane, q: RoutingQuestion): string | null {
     if (q.parameters > ZK_MAX_PARAMETERS) {
       return `zk: the model has ${q.parameters} parameters, proofs are made up to ${ZK_MAX_PARAMETERS}`;
     }
+    return unprovable(q);
   }
   if (lane === 'optimistic') {
     if (q.arithmetic === 'float')
@@ -51,6 +66,28 @@ function unsuited(lane: Lane, q: RoutingQuestion): string | null {
     }
   }
   return null;
+}
+
+/** Why the proof cannot be made; null where it can. */
+function unprovable({ proof, finalWithinMs }: RoutingQuestion): string | null {
+  if (proof === null) return 'zk: no prover was asked';
+  if (proof.kind === 'impossible') return `zk: ${proof.reason}`;
+  const { forecast, limits } = proof;
+  const over = (what: string, needed: number, unit: string, limit: number): string | null =>
+    needed > limit ? `zk: the proof needs ${what} ${needed} ${unit}, at most ${limit} are there` : null;
+  return (
+    over('a memory of', forecast.memoryBytes, 'bytes', limits.memoryBytes) ??
+    over('a reference string of', forecast.srsPoints, 'points', limits.srsPoints) ??
+    over('about', forecast.proveMs, 'ms', limits.proveMs) ??
+    over('about', forecast.proveMs, 'ms', finalWithinMs)
+  );
+}
+
+/** What speaks for the lane that was chosen. */
+function suits(lane: Lane, { proof }: RoutingQuestion): string {
+  if (lane !== 'zk' || proof?.kind !== 'predicted') return 'open and suited';
+  const { proofBytes, rounds, memoryBytes, proveMs } = proof.forecast;
+  return `open and suited: a proof of ${proofBytes} bytes and ${rounds} rounds, in ${memoryBytes} bytes of memory and about ${proveMs} ms`;
 }
 
 /** The order in which `auto` tries the lanes, with the reason for it. */
@@ -81,7 +118,8 @@ export function routeJob(question: RoutingQuestion): RoutingDecision {
 
   if (requested !== 'auto') {
     const why = refusal(requested);
-    if (why === null) return { lane: requested, reasons: [size, `${requested}: requested, open, and suited`] };
+    if (why === null)
+      return { lane: requested, reasons: [size, `${requested}: requested, ${suits(requested, question)}`] };
     throw new AssayError('LANE_CLOSED', `Lane ${requested} cannot take this job. ${why}.`, {
       meta: { requested, open, reasons: [size, why] },
     });
@@ -90,7 +128,7 @@ export function routeJob(question: RoutingQuestion): RoutingDecision {
   const reasons = [size, why];
   for (const lane of lanes) {
     const refused = refusal(lane);
-    if (refused === null) return { lane, reasons: [...reasons, `${lane}: open and suited`] };
+    if (refused === null) return { lane, reasons: [...reasons, `${lane}: ${suits(lane, question)}`] };
     reasons.push(refused);
   }
   throw new AssayError('LANE_CLOSED', `No open lane can take this job. ${reasons.slice(2).join('; ')}.`, {

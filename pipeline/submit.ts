@@ -61,7 +61,7 @@ export async function submitOrder(context: StageContext, request: OrderRequest, 
   const root = inputRoot(bundle.graph, inputs, order.items);
   if (root !== order.inputRoot)
     throw invalid(orderHash, `inputRoot: the order says ${order.inputRoot}, the input hashes to ${root}`);
-  routeJob(routingQuestion(bundle, order, context.openLanes, now));
+  routeJob(await routingQuestion(context, bundle, order, now));
 
   const inputFile = await store.put(encodeValues(inputs));
   try {

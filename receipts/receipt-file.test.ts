@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { formatReceiptFile, parseReceiptFile, type ReceiptFile } from './receipt-file.js';
 import { eip712Cases } from './vectors/read-vectors.js';
 
-const c = eip712Cases[1]!;
+const c = eip712Cases.find(({ receipt }) => receipt.lane === 'zk')!;
 const LAST_SECOND = 8_640_000_000_000;
 const file: ReceiptFile = {
   version: 1,
@@ -27,6 +27,7 @@ const file: ReceiptFile = {
     index: 1,
     path: [`0x${'0d'.repeat(32)}`],
   },
+  evidence: { scheme: 'mercury', proof: '0x0011ff', published: [[1, -1], []] },
 };
 const text = formatReceiptFile(file);
 const malformed = (found: string | RegExp) =>
@@ -94,6 +95,20 @@ describe('refuses', () => {
     ['batch.header.committedAt', 2 ** 48],
     ['batch', null],
     ['order', null],
+    ['receipt.lane', 'sampled'],
+    ['evidence', null],
+    ['evidence.surplus', 1],
+    ['evidence.scheme', 'groth16'],
+    ['evidence.scheme', 1],
+    ['evidence.scheme', undefined],
+    ['evidence.proof', undefined],
+    ['evidence.proof', '0x'],
+    ['evidence.proof', '0x0'],
+    ['evidence.proof', '0xAA'],
+    ['evidence.proof', [0, 17]],
+    ['evidence.proof', `0x${'00'.repeat(2 ** 20 + 1)}`],
+    ['evidence.published', [[0.5]]],
+    ['evidence.published', [1]],
   ];
   it.each(cases)('%s = %j', (path, value) => {
     const edited = edit(path, value);

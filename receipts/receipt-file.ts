@@ -13,6 +13,11 @@ import { LANES, type Hex, type JobOrder, type Lane, type Receipt, type ReceiptDo
 
 export const RECEIPT_FILE_VERSION = 1;
 
+export const ZK_SCHEMES = ['mercury', 'hyperkzg'] as const;
+
+/** 1 MiB: some hundred times the proofs of today. */
+const MAX_PROOF_BYTES = 2 ** 20;
+
 /** 64 MiB: far above any receipt with its tensors, far below what exhausts a browser. */
 const MAX_FILE_CHARS = 64 * 1024 * 1024;
 
@@ -30,6 +35,19 @@ export interface BatchPosition {
   readonly path: readonly Hex[];
 }
 
+/** What makes a receipt of the zk lane checkable by itself: the proof that its output is the model's on its input. */
+export interface ZkEvidence {
+  /** How the proof opens its commitments; what the proof's own header says. */
+  readonly scheme: (typeof ZK_SCHEMES)[number];
+  /** The bytes of the proof, made for this receipt's order and no other. */
+  readonly proof: Hex;
+  /**
+   * The integers that the proof is about, where the outputs are only derived from them (an arg-max at the end of the
+   * model): one list per output. Absent where they are the outputs.
+   */
+  readonly published?: readonly (readonly number[])[];
+}
+
 export interface ReceiptFile {
   readonly version: typeof RECEIPT_FILE_VERSION;
   readonly domain: ReceiptDomain;
@@ -43,8 +61,10 @@ export interface ReceiptFile {
   readonly inputs?: readonly (readonly number[])[];
   /** The integers under `receipt.outputRoot`: one list per graph output. */
   readonly outputs?: readonly (readonly number[])[];
-  /** Absent until the receipt is posted. */
+  /** Absent until the receipt is posted; a receipt of the zk lane is not posted by this release. */
   readonly batch?: BatchPosition;
+  /** Of a receipt of the zk lane alone; absent until it is proved. */
+  readonly evidence?: ZkEvidence;
 }
 
 const hex = (bytes: number) =>
@@ -52,7 +72,7 @@ const hex = (bytes: number) =>
     (value) => typeof value === 'string' && value.length === 2 + 2 * bytes && /^0x[0-9a-f]*$/.test(value),
     `expected 0x and ${2 * bytes} lower-case hex digits`,
   );
-const signatureBytes = z.custom<Hex>(
+const hexBytes = z.custom<Hex>(
   (value) => typeof value === 'string' && value.length > 2 && isHexBytes(value),
   'expected 0x and lower-case hex bytes',
 );
@@ -89,7 +109,7 @@ const fields = z.strictObject({
     executor: hex(20),
     issuedAt: seconds,
   }),
-  signature: signatureBytes,
+  signature: hexBytes,
   order: z
     .strictObject({
       requester: hex(20),
@@ -103,7 +123,7 @@ const fields = z.strictObject({
       nonce: uint256,
     })
     .exactOptional(),
-  orderSignature: signatureBytes.exactOptional(),
+  orderSignature: hexBytes.exactOptional(),
   inputs: tensors.exactOptional(),
   outputs: tensors.exactOptional(),
   batch: z
@@ -121,11 +141,25 @@ const fields = z.strictObject({
       path: z.array(hex(32)).max(8),
     })
     .exactOptional(),
+  evidence: z
+    .strictObject({
+      scheme: z.enum(ZK_SCHEMES),
+      proof: hexBytes.refine((text) => text.length <= 2 + 2 * MAX_PROOF_BYTES, {
+        message: `expected a proof of at most ${MAX_PROOF_BYTES} bytes`,
+      }),
+      published: tensors.exactOptional(),
+    })
+    .exactOptional(),
 });
-const schema = fields.refine(({ order, orderSignature }) => orderSignature === undefined || order !== undefined, {
-  path: ['orderSignature'],
-  message: 'a signature over an order that the file does not carry',
-});
+const schema = fields
+  .refine(({ order, orderSignature }) => orderSignature === undefined || order !== undefined, {
+    path: ['orderSignature'],
+    message: 'a signature over an order that the file does not carry',
+  })
+  .refine(({ receipt, evidence }) => evidence === undefined || receipt.lane === 'zk', {
+    path: ['evidence'],
+    message: 'a proof beside a receipt of another lane than zk',
+  });
 
 /**
  * @param fileName for the message

@@ -11,9 +11,13 @@
  *   path        the receipt stands at that index under the batch's root
  *   status      the contract knows the header and calls the receipt final
  *   inputs, outputs   the tensors in the file lie under the receipt's roots
+ *   proof       zk lane: the proof in the file shows, for this order, that the receipt's model gives its output on its
+ *               input; the reader's own function checks it (`zkProof`), since a key of the model is needed
  * What the file does not carry (order, batch, tensors) is not listed, except that a receipt without batch has an
- * undetermined `status`. Tensors are undetermined when no way to recompute their root is given: a reader of the file
- * takes its outputs for the receipt's, and nothing else says that they are.
+ * undetermined `status`; not so in the zk lane, whose receipts stand by their proof, posted or not. Without a provider
+ * nothing is asked of the chain: a receipt of the zk lane can do without, any other is undetermined. Tensors are
+ * undetermined when no way to recompute their root is given: a reader of the file takes its outputs for the receipt's,
+ * and nothing else says that they are.
  */
 import { Interface, type Provider } from 'ethers';
 import { AssayError } from '../common/errors.js';
@@ -21,10 +25,10 @@ import { ask } from './ask.js';
 import type { BatchHeader } from './batch.js';
 import { laneNumber, RECEIPT_TYPES, receiptStructHash, receiptValue } from './eip712.js';
 import { leafHash, verifyPath } from './merkle.js';
-import type { BatchPosition, ReceiptFile } from './receipt-file.js';
+import type { BatchPosition, ReceiptFile, ZkEvidence } from './receipt-file.js';
 import { verifyOrderSignature, verifyReceiptSignature } from './signature.js';
 import { checkTerms } from './terms.js';
-import type { Hex, Receipt, Verdict } from './types.js';
+import type { Hex, Receipt, ReceiptDomain, Verdict } from './types.js';
 
 /** In the order of the contract's enum `Status`. */
 export const RECEIPT_STATUSES = [
@@ -44,7 +48,7 @@ export const SETTLEMENTS = { soft: 'latest', safe: 'safe', finalized: 'finalized
 export type Settlement = keyof typeof SETTLEMENTS;
 
 export type ReceiptCheckName =
-  'settlement' | 'signature' | 'terms' | 'position' | 'path' | 'status' | 'inputs' | 'outputs';
+  'settlement' | 'signature' | 'terms' | 'position' | 'path' | 'status' | 'inputs' | 'outputs' | 'proof';
 
 export interface ReceiptCheck {
   readonly verdict: Verdict;
@@ -53,10 +57,31 @@ export interface ReceiptCheck {
   readonly checks: Readonly<Partial<Record<ReceiptCheckName, Verdict>>>;
 }
 
+/** What a proof must show, and the proof. */
+export interface ZkProofQuestion {
+  readonly receipt: Receipt;
+  readonly domain: ReceiptDomain;
+  readonly evidence: ZkEvidence;
+  /** The tensors in the file, which `checks.inputs` holds against the receipt. */
+  readonly inputs: readonly (readonly number[])[];
+  readonly outputs?: readonly (readonly number[])[];
+}
+
+/**
+ * What a proof was found to show: the outputs, one list per graph output, that the receipt's model gives on these
+ * inputs. Or the verdict where it shows nothing.
+ */
+export type ZkProofAnswer =
+  { readonly outputs: readonly (readonly number[])[] } | Exclude<Verdict, { verdict: 'valid' }>;
+
+/** The root of the tensors. @param expected what the receipt says, where several roots are possible for the asker */
+export type RootOf = (tensors: readonly (readonly number[])[], items: number, expected: Hex) => Hex;
+
 export interface VerifyReceiptOptions {
-  readonly provider: Provider;
-  /** The rollup that the reader trusts; never taken from the file. */
-  readonly rollup: Hex;
+  /** Absent: the chain is not asked. */
+  readonly provider?: Provider;
+  /** The rollup that the reader trusts; never taken from the file. Absent: no claim about where the receipt is for. */
+  readonly rollup?: Hex;
   /** @default 'finalized' */
   readonly settlement?: Settlement;
   /** Per question to the provider. @default 15000 */
@@ -65,8 +90,10 @@ export interface VerifyReceiptOptions {
    * Recompute the root of the tensors in the file, from the model's bundle. Where they throw an AssayError of kind
    * usage (wrong number, length or range of tensors), the tensors are invalid.
    */
-  readonly inputRoot?: (inputs: readonly (readonly number[])[], items: number) => Hex;
-  readonly outputRoot?: (outputs: readonly (readonly number[])[], items: number) => Hex;
+  readonly inputRoot?: RootOf;
+  readonly outputRoot?: RootOf;
+  /** Checks the proof of a receipt of the zk lane, with a key of the model that the reader has. */
+  readonly zkProof?: (question: ZkProofQuestion) => ZkProofAnswer;
 }
 
 const RECEIPT_TUPLE = `(${RECEIPT_TYPES['Receipt']!.map(({ type, name }) => `${type} ${name}`).join(', ')})`;
@@ -81,6 +108,8 @@ export function headerValue(header: BatchHeader): Record<string, string | number
   return { ...header, lane: laneNumber('header', header.lane) };
 }
 
+const NO_TRACE: Hex = `0x${'00'.repeat(32)}`;
+
 const VALID: Verdict = { verdict: 'valid' };
 const invalid = (reason: string): Verdict => ({ verdict: 'invalid', reason });
 const undetermined = (reason: string): Verdict => ({ verdict: 'undetermined', reason });
@@ -92,7 +121,8 @@ export async function verifyReceipt(file: ReceiptFile, options: VerifyReceiptOpt
   const { receipt, domain } = file;
   const checks: Partial<Record<ReceiptCheckName, Verdict>> = {};
 
-  checks.settlement = await checkSettlement(file, options, timeoutMs);
+  const settlement = await checkSettlement(file, options, timeoutMs);
+  if (settlement !== null) checks.settlement = settlement;
   checks.signature = await verifyReceiptSignature(receipt, file.signature, domain, provider, timeoutMs);
   if (file.order !== undefined) {
     const terms = checkTerms(receipt, file.order, domain);
@@ -102,12 +132,12 @@ export async function verifyReceipt(file: ReceiptFile, options: VerifyReceiptOpt
     } else checks.terms = await verifyOrderSignature(file.order, file.orderSignature, domain, provider, timeoutMs);
   }
   let status: ReceiptStatus | null = null;
-  if (file.batch === undefined) {
-    checks.status = undetermined('the receipt has not been posted in a batch');
-  } else {
+  if (file.batch !== undefined) {
     checks.position = checkPosition(receipt, file.batch);
     checks.path = checkPath(receipt, file.batch);
     ({ status, verdict: checks.status } = await checkStatus(receipt, file.batch, options, timeoutMs));
+  } else if (receipt.lane !== 'zk') {
+    checks.status = undetermined('the receipt has not been posted in a batch');
   }
   for (const [name, tensors, rootOf] of [
     ['inputs', file.inputs, options.inputRoot],
@@ -115,15 +145,24 @@ export async function verifyReceipt(file: ReceiptFile, options: VerifyReceiptOpt
   ] as const) {
     if (tensors !== undefined) checks[name] = checkTensors(tensors, receipt, name, rootOf);
   }
+  if (receipt.lane === 'zk') checks.proof = checkProof(file, options);
   return { verdict: combine(Object.entries(checks)), status, checks };
 }
 
-async function checkSettlement(file: ReceiptFile, options: VerifyReceiptOptions, timeoutMs: number): Promise<Verdict> {
-  const { chainId, verifyingContract } = file.domain;
-  if (verifyingContract !== options.rollup) {
-    return invalid(`the receipt is for contract ${verifyingContract}, not for ${options.rollup}`);
+/** Null where nobody asks where the receipt is for: its proof then says all that there is to say. */
+async function checkSettlement(
+  { domain: { chainId, verifyingContract }, receipt }: ReceiptFile,
+  { provider, rollup }: VerifyReceiptOptions,
+  timeoutMs: number,
+): Promise<Verdict | null> {
+  if (rollup !== undefined && verifyingContract !== rollup) {
+    return invalid(`the receipt is for contract ${verifyingContract}, not for ${rollup}`);
   }
-  const network = await ask(() => options.provider.getNetwork(), timeoutMs);
+  if (provider === undefined || rollup === undefined) {
+    if (receipt.lane === 'zk') return null;
+    return undetermined('a provider of its chain and the rollup that the reader trusts are needed');
+  }
+  const network = await ask(() => provider.getNetwork(), timeoutMs);
   if (network.kind !== 'answered') return undetermined(`chain id: ${network.reason}`);
   return network.value.chainId === chainId
     ? VALID
@@ -158,6 +197,8 @@ async function checkStatus(
   { provider, rollup, settlement = 'finalized' }: VerifyReceiptOptions,
   timeoutMs: number,
 ): Promise<{ status: ReceiptStatus | null; verdict: Verdict }> {
+  if (provider === undefined || rollup === undefined)
+    return { status: null, verdict: undetermined('the chain was not asked') };
   const data = rollupAbi.encodeFunctionData('statusOf', [receiptValue(receipt), index, path, headerValue(header)]);
   const statusAt = async (blockTag: string | number, block: string): Promise<ReceiptStatus | Verdict> => {
     const answer = await ask(() => provider.call({ to: rollup, data, blockTag }), timeoutMs);
@@ -212,7 +253,7 @@ function checkTensors(
   tensors: readonly (readonly number[])[],
   receipt: Receipt,
   name: 'inputs' | 'outputs',
-  rootOf: VerifyReceiptOptions['inputRoot'],
+  rootOf: RootOf | undefined,
 ): Verdict {
   if (rootOf === undefined) {
     return undetermined(`not checked; the model's bundle is needed to recompute the root of the ${name}`);
@@ -220,7 +261,7 @@ function checkTensors(
   const expected = name === 'inputs' ? receipt.inputRoot : receipt.outputRoot;
   let found: Hex;
   try {
-    found = rootOf(tensors, receipt.items);
+    found = rootOf(tensors, receipt.items, expected);
   } catch (error) {
     // The tensors come from the file, not from the caller: what is wrong with them is a finding.
     if (error instanceof AssayError && error.kind === 'usage') {
@@ -229,6 +270,25 @@ function checkTensors(
     throw error;
   }
   return found === expected ? VALID : invalid(`${name} have root ${found}, the receipt says ${expected}`);
+}
+
+/** `checks.inputs` says whether the inputs are the receipt's; here the outputs that the proof shows must be. */
+function checkProof(
+  { receipt, domain, evidence, inputs, outputs }: ReceiptFile,
+  { zkProof, outputRoot }: VerifyReceiptOptions,
+): Verdict {
+  // A trace root would be a claim that no proof covers.
+  if (receipt.traceRoot !== NO_TRACE)
+    return invalid(`traceRoot: expected zero in the zk lane, found ${receipt.traceRoot}`);
+  if (evidence === undefined) return undetermined('the file carries no proof');
+  if (inputs === undefined) return undetermined('the file does not carry the inputs that the proof is about');
+  if (zkProof === undefined || outputRoot === undefined)
+    return undetermined("not checked; the key of the receipt's model is needed");
+  const answer = zkProof({ receipt, domain, evidence, inputs, ...(outputs === undefined ? {} : { outputs }) });
+  if ('verdict' in answer) return answer;
+  const shown = checkTensors(answer.outputs, receipt, 'outputs', outputRoot);
+  if (shown.verdict !== 'invalid') return shown;
+  return invalid(`it shows that the model gives another output than the receipt states: ${shown.reason}`);
 }
 
 /** Invalid before undetermined before valid; the reason names every check that has this verdict. */

@@ -29,7 +29,7 @@ export function demoCommand(): Command {
     });
 }
 
-function summaryText({ model, chain, players, success, receipts, seconds }: DemoSummary): string {
+function summaryText({ model, chain, players, proved, success, receipts, seconds }: DemoSummary): string {
   const rows = players.map((p) => [
     p.executor,
     `${p.jobs}`,
@@ -57,14 +57,23 @@ ${success ? 'Every true receipt is final and valid; every lie is invalid on chai
 ${total} receipts in ${chain.batches} batch${chain.batches === 1 ? '' : 'es'}, ${chain.gasUsed} gas for commit, draw and verdict (${Math.round(Number(chain.gasUsed) / Math.max(total, 1))} a receipt), ${seconds.toFixed(1)} s in all
 model ${model.name}, digest ${model.digest}
 
+One digit more was proved: accepted ${proved.seconds.toFixed(1)} s after its order with a proof of ${proved.proofBytes} bytes, which a stranger with the
+model's key checks in ${proved.verifyMs.toFixed(0)} ms without a chain: ${proved.verdict}. Forged:
+${proved.forgeries.map(({ what, verdict, reason }) => `  ${what}: ${verdict}, ${cut(reason)}`).join('\n')}
+
 Receipts are in ${receipts}; ${chainText}.
 
 Not shown here: anvil's well-known keys and one machine; a draw seeded by a block hash, which a block producer can bias;
-auditors named at deployment, who sign what the service's own audit found; no stake, so a cheat loses no money yet.
+auditors named at deployment, who sign what the service's own audit found; no stake, so a cheat loses no money yet; a
+reference string for development, under which anybody can forge a proof, and proofs that the chain does not check yet.
 
 Next:
   ${verify}
+  npx assay receipt verify ${proved.receipt} --key ${proved.key}
   npx assay inspect ${folder}${model.name}.assay
   npx assay compile your-model.onnx --calibration samples.npz
   npx assay doctor`;
 }
+
+/** Reasons name roots and addresses in full; the summary needs the beginning. */
+const cut = (reason: string): string => (reason.length <= 90 ? reason : `${reason.slice(0, 90)}...`);

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { AssayError } from '../../common/errors.js';
 import { decodeBundle, prepareSupported, readOnnx, type OnnxModel, type ValueInfo } from '../../graph/index.js';
 import { readInputFile } from '../files.js';
+import { predictionText, provability } from '../proof-cost.js';
 import { reportText } from '../report-text.js';
 import { table } from '../terminal.js';
 import { collectDim, terminalOf } from './common-options.js';
@@ -35,10 +36,12 @@ export function inspectCommand(): Command {
         return;
       }
       const bundle = decodeBundle(bytes, file);
-      const { digest, sourceHash, inputs, outputs, report } = bundle;
+      const { digest, sourceHash, inputs, outputs, report, modelKeyHash } = bundle;
+      const proving = provability(bundle, 1, 'mercury');
+      const proof = proving.provable ? `yes: ${predictionText(proving.prediction)}` : `no: ${proving.reason}`;
       terminal.result(
-        { digest, sourceHash, inputs, outputs, report },
-        `${reportText(bundle)}\n\nmodel digest ${digest}\nsource hash  ${sourceHash}`,
+        { digest, sourceHash, inputs, outputs, report, modelKeyHash: modelKeyHash ?? null, proof: proving },
+        `${reportText(bundle)}\n\nprovable     ${proof}\nmodel digest ${digest}\nmodel key    ${modelKeyHash ?? 'none (`assay key` makes it)'}\nsource hash  ${sourceHash}`,
       );
     });
 }

@@ -1,6 +1,6 @@
 /**
  * Who plays in the demo: a chain with a fresh rollup, one honest executor and three that cheat, two checkers on two other
- * engines, three auditors of whom two must agree, and the requester.
+ * engines, a prover, three auditors of whom two must agree, and the requester.
  *
  * Keys of chain accounts are anvil's, known to everybody: for a development chain only. Executors make their own.
  */
@@ -23,6 +23,7 @@ import {
   openBundleFolder,
   rollupChain,
   type PipelinePorts,
+  type ProverNode,
 } from '../../pipeline/index.js';
 import type { Hex, ReceiptDomain } from '../../receipts/types.js';
 import { anvilKey, startAnvil, type Anvil } from '../../verifier-contracts/anvil.js';
@@ -57,9 +58,16 @@ const CHECKERS = [5, 6];
 /**
  * @param folder fresh data folder of the demo
  * @param bundle the model that is ordered; @param smaller the cheaper one that a cheat runs instead
+ * @param prover closed with the cast
  * @param keepChain the chain goes on after `close`
  */
-export async function startCast(folder: string, bundle: Bundle, smaller: Bundle, keepChain: boolean): Promise<Cast> {
+export async function startCast(
+  folder: string,
+  bundle: Bundle,
+  smaller: Bundle,
+  prover: ProverNode,
+  keepChain: boolean,
+): Promise<Cast> {
   // A block a second: time passes on this chain, as on a real one, whether anybody transacts or not.
   const anvil = await startAnvil({ blockTimeS: 1, ...(keepChain ? { stateDir: chainFolder(folder) } : {}) });
   const provider = await connectChain(anvil.url);
@@ -98,13 +106,14 @@ export async function startCast(folder: string, bundle: Bundle, smaller: Bundle,
         executorPort(executor, { engineName: engine, operator: title }),
       ),
       checkers,
+      provers: [prover],
       auditors: auditors.map((auditor) => auditorPort(auditor, lower(auditor.address), client.domain)),
       chain: rollupChain(client),
       poster: new Wallet(anvilKey(POSTER)),
       bundles,
     },
     close: async () => {
-      await Promise.all(players.map(({ executor }) => executor.close()));
+      await Promise.all([...players.map(({ executor }) => executor.close()), prover.close()]);
       provider.destroy();
       if (!keepChain) await anvil.stop();
     },

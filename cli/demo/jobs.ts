@@ -2,7 +2,7 @@
 import type { Wallet } from 'ethers';
 import { encodeInputs, inputRoot, type Bundle, type Samples } from '../../graph/index.js';
 import type { OrderRequest } from '../../pipeline/index.js';
-import { signOrder, type Hex, type JobOrder } from '../../receipts/index.js';
+import { signOrder, type Hex, type JobOrder, type Lane } from '../../receipts/index.js';
 import type { RollupClient } from '../../verifier-contracts/rollup-client.js';
 
 export interface DemoJob {
@@ -22,6 +22,7 @@ export async function ordersFor(
   executor: Hex,
   digits: { readonly samples: Samples; readonly labels: Uint8Array },
   nonce: number,
+  lane: Lane = 'sampled',
 ): Promise<DemoJob[]> {
   return Promise.all(
     digits.samples.map(async (sample, i) => {
@@ -31,7 +32,7 @@ export async function ordersFor(
         modelDigest: bundle.digest as Hex,
         inputRoot: inputRoot(bundle.graph, values, items) as Hex,
         items,
-        lane: 'sampled',
+        lane,
         policyHash: client.policyHash,
         price: PRICE,
         deliverBy: Math.floor(Date.now() / 1000) + DELIVER_WITHIN_S,

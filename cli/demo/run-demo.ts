@@ -1,6 +1,6 @@
 /**
  * The main job on real input, on this machine alone:
- * compile a model, run it, commit to its trace, anchor the receipts, audit them, verify them.
+ * compile a model, run it, commit to its trace, anchor the receipts, audit them, verify them; then prove one.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,12 +10,14 @@ import {
   encodeBundle,
   evaluateGraph,
   inputRoot,
+  makeBundle,
   outputRoot,
   readOnnx,
   type Bundle,
 } from '../../graph/index.js';
 import { calibrationSamples, heldOutSamples, shippedModel } from '../../models/index.js';
-import { Pipeline, receiptFileOf, type JobView } from '../../pipeline/index.js';
+import { Pipeline, ProverNode, receiptFileOf, type JobView } from '../../pipeline/index.js';
+import { encodeModelKey, modelKeyHash, predictJob } from '../../prover/index.js';
 import { formatReceiptFile, MAX_BATCH, verifyReceipt, type Hex } from '../../receipts/index.js';
 import { takeOwnership } from '../../pipeline/database/owner-lock.js';
 import { compareOutputs } from '../../sampler/index.js';
@@ -23,6 +25,7 @@ import { startAnvil } from '../../verifier-contracts/anvil.js';
 import type { Progress, Terminal } from '../terminal.js';
 import { chainFolder, startCast, type Cast } from './cast.js';
 import { ordersFor, type DemoJob } from './jobs.js';
+import { proveOne, type ProvedOne } from './prove-one.js';
 
 export interface DemoOptions {
   /** Wiped at the start. */
@@ -70,7 +73,9 @@ export interface DemoSummary {
     readonly gasUsed: string;
   };
   readonly players: readonly PlayerSummary[];
-  /** Every true receipt is valid and every lie is invalid. */
+  /** One digit more, in the lane of proofs. */
+  readonly proved: ProvedOne;
+  /** Every true receipt is valid and every lie is invalid, also where a proof decides. */
   readonly success: boolean;
   readonly receipts: string;
   readonly seconds: number;
@@ -89,12 +94,13 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
   writeFileSync(join(options.folder, MARKER), 'Made by assay demo; the next run wipes this folder.\n');
 
   terminal.note(`Compiling ${shippedModel(MODEL).title} to an exact integer graph`);
-  const bundle = compileShipped(MODEL, terminal);
+  const compiled = compileShipped(MODEL, terminal);
   const smaller = compileShipped(SMALLER_MODEL, terminal);
+  const { prover, bundle, keyFile } = await startProver(compiled, options.folder, terminal);
   writeFileSync(join(options.folder, `${MODEL}.assay`), encodeBundle(bundle));
 
   const starting = terminal.progress('starting chain, contract, four executors, two checkers', null);
-  const cast = await startCast(options.folder, bundle, smaller, options.keepChain);
+  const cast = await startCast(options.folder, bundle, smaller, prover, options.keepChain);
   let pipeline: Pipeline | undefined;
   try {
     const jobs = await signJobs(cast, bundle, options);
@@ -104,6 +110,7 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
         dataDirectory: join(options.folder, PIPELINE),
         batchSize: Math.min(jobs.length, MAX_BATCH),
         batchAgeMs: 60_000,
+        openLanes: ['sampled', 'zk'],
       },
       cast.ports,
     );
@@ -112,6 +119,19 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
     const views = await runJobs(pipeline, jobs, terminal);
     const summary = await verifyAll(cast, bundle, jobs, views, receiptFolder, terminal);
     const { batches, gasUsed } = await chainCost(cast, views);
+    const [job] = await ordersFor(
+      cast.client,
+      cast.requester,
+      bundle,
+      cast.players.find(({ honest }) => honest)!.executor.address,
+      heldOutSamples(MODEL, 1),
+      jobs.length,
+      'zk',
+    );
+    const proved = await proveOne(
+      { pipeline, job: job!, domain: cast.client.domain, bundle, keyFile, receiptFolder },
+      terminal,
+    );
     return {
       model: {
         name: MODEL,
@@ -128,7 +148,10 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
         gasUsed: String(gasUsed),
       },
       players: summary,
-      success: summary.every(({ jobs: count, lies, valid, invalid }) => valid === count - lies && invalid === lies),
+      proved,
+      success:
+        proved.success &&
+        summary.every(({ jobs: count, lies, valid, invalid }) => valid === count - lies && invalid === lies),
       receipts: receiptFolder,
       seconds: (performance.now() - startedAt) / 1000,
     };
@@ -172,6 +195,27 @@ function compileShipped(name: string, terminal: Terminal): Bundle {
       : `, same label as float on ${(100 * heldOut.labelAgreement).toFixed(1)} % of ${heldOut.samples}`;
   progress.done(`${parameters} parameters, ${macs} multiply-accumulates${agreement}`);
   return bundle;
+}
+
+/** A prover, and the model with the key that proofs about it are checked with, which is written beside it. */
+async function startProver(
+  compiled: Bundle,
+  folder: string,
+  terminal: Terminal,
+): Promise<{ prover: ProverNode; bundle: Bundle; keyFile: string }> {
+  const progress = terminal.progress('starting a prover, committing to the weights', null);
+  const { srsPoints } = predictJob(compiled.graph, 1);
+  const prover = await ProverNode.start({ srs: { kind: 'development', points: srsPoints } });
+  try {
+    const key = await prover.keyOf(compiled);
+    const keyFile = join(folder, `${MODEL}.assaykey`);
+    writeFileSync(keyFile, encodeModelKey({ key, srs: prover.srs }));
+    progress.done(`reference string of ${srsPoints} points, for development`);
+    return { prover, bundle: makeBundle({ ...compiled, modelKeyHash: modelKeyHash(key) }), keyFile };
+  } catch (error) {
+    await prover.close();
+    throw error;
+  }
 }
 
 /** The cheats first, so that their lies lie among honest receipts in the same batch. */

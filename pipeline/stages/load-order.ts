@@ -9,19 +9,24 @@ export interface StoredOrder {
   readonly inputFile: string;
   /** Null where any executor will do. */
   readonly wantedExecutor: Hex | null;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
 }
 
 /** @throws AssayError INTERNAL when there is no such order: steps exist only for orders that do. */
 export async function loadOrder(database: Queryable, orderHash: string): Promise<StoredOrder> {
-  const [row] = await database.query<{ order_json: OrderJson; input_file: string; wanted_executor: Hex | null }>(
-    'SELECT order_json, input_file, wanted_executor FROM assay.orders WHERE order_hash = $1',
-    [orderHash],
-  );
+  const [row] = await database.query<{
+    order_json: OrderJson;
+    input_file: string;
+    wanted_executor: Hex | null;
+    created_at: string;
+  }>('SELECT order_json, input_file, wanted_executor, created_at FROM assay.orders WHERE order_hash = $1', [orderHash]);
   if (row === undefined) throw new AssayError('INTERNAL', `Order ${orderHash} has a step to do but no row.`);
   return {
     orderHash: orderHash as Hex,
     order: orderFromJson(row.order_json),
     inputFile: row.input_file,
     wantedExecutor: row.wanted_executor,
+    createdAt: Number(row.created_at),
   };
 }

@@ -8,9 +8,10 @@ import { loadOrder } from './load-order.js';
 import { routingQuestion } from './routing-question.js';
 
 export async function routeOrder(context: StageContext, claim: Claim): Promise<StepEnd> {
-  const { order } = await loadOrder(context.database, claim.subject);
+  const { order, createdAt } = await loadOrder(context.database, claim.subject);
   const bundle = await context.bundles.get(order.modelDigest);
-  const decision = routeJob(routingQuestion(bundle, order, context.openLanes, context.clock()));
+  // As of the time at which it was taken in: what came since, a restart even, does not undo that.
+  const decision = routeJob(await routingQuestion(context, bundle, order, createdAt));
   failPoint('route.decided');
   return {
     kind: 'advance',

@@ -7,6 +7,9 @@ import type { ReceiptJson } from '../store/order-json.js';
 import { enqueue } from '../work/claim.js';
 import type { StageContext } from './context.js';
 
+/** Receipts of the zk lane stand by their proof: no contract of this release takes them. */
+const LANE: Lane = 'sampled';
+
 export interface SealRule {
   /** Most receipts of a batch, 1 to 256. */
   readonly size: number;
@@ -19,19 +22,20 @@ export async function sealBatch(context: StageContext, rule: SealRule): Promise<
   const { database, chain, journal, clock } = context;
   const now = clock();
   const [open] = await database.query<{ count: number; oldest: string | null }>(
-    'SELECT COUNT(*)::int AS count, MIN(signed_at) AS oldest FROM assay.receipts WHERE batch_hash IS NULL',
+    'SELECT COUNT(*)::int AS count, MIN(signed_at) AS oldest FROM assay.receipts WHERE batch_hash IS NULL AND lane = $1',
+    [LANE],
   );
   if (open === undefined || open.count === 0) return null;
   if (open.count < rule.size && Number(open.oldest) > now - rule.ageMs) return null;
 
   const sealed = await database.transaction(async (tx) => {
     const rows = await tx.query<{ receipt_hash: Hex; order_hash: string; receipt_json: ReceiptJson }>(
-      `SELECT receipt_hash, order_hash, receipt_json FROM assay.receipts WHERE batch_hash IS NULL
+      `SELECT receipt_hash, order_hash, receipt_json FROM assay.receipts WHERE batch_hash IS NULL AND lane = $2
         ORDER BY signed_at, receipt_hash LIMIT $1 FOR UPDATE SKIP LOCKED`,
-      [rule.size],
+      [rule.size, LANE],
     );
     if (rows.length === 0) return null;
-    const lane: Lane = 'sampled';
+    const lane = LANE;
     const salt: Hex = `0x${randomBytes(32).toString('hex')}`;
     const poster = journal.address as Hex;
     const root = batchRoot(rows.map((row, index) => leafHash(index, lane, row.receipt_hash)));

@@ -1,4 +1,7 @@
-/** Step `sign`: the executor that ran the job signs the receipt, before anybody knows whether it will be audited. */
+/**
+ * Step `sign`: the executor that ran the job signs the receipt, before anybody knows whether it will be audited, or, in
+ * the zk lane, what the proof will show: a wrong answer is signed for.
+ */
 import { AssayError } from '../../common/errors.js';
 import { checkTerms, recoverReceiptSigner, receiptStructHash } from '../../receipts/index.js';
 import type { Hex, Receipt } from '../../receipts/types.js';
@@ -9,6 +12,8 @@ import type { StepEnd } from '../work/runner.js';
 import type { StageContext } from './context.js';
 import { loadOrder } from './load-order.js';
 import { within } from './within.js';
+
+const NO_TRACE: Hex = `0x${'00'.repeat(32)}`;
 
 interface ExecutionRow {
   readonly executor: Hex;
@@ -31,7 +36,8 @@ export async function signOrderReceipt(context: StageContext, claim: Claim): Pro
     modelDigest: order.modelDigest,
     inputRoot: run.input_root,
     outputRoot: run.output_root,
-    traceRoot: run.trace_root,
+    // A proof takes the place of the trace.
+    traceRoot: order.lane === 'zk' ? NO_TRACE : run.trace_root,
     opCount: run.op_count,
     items: order.items,
     amount: order.price,
@@ -68,7 +74,7 @@ export async function signOrderReceipt(context: StageContext, claim: Claim): Pro
   }
   return {
     kind: 'advance',
-    next: 'sealing',
+    next: order.lane === 'zk' ? 'prove' : 'sealing',
     write: async (tx) => {
       await tx.execute(
         'INSERT INTO assay.receipts (receipt_hash, order_hash, executor, receipt_json, signature, signed_at) VALUES ($1, $2, $3, $4, $5, $6)',

@@ -1,11 +1,11 @@
 /**
- * Content-addressed files: inputs, outputs, traces. The name is the SHA-256 of the bytes.
+ * Content-addressed files: inputs, outputs, traces, proofs. The name is the SHA-256 of the bytes.
  *
  * Order of writing: file, fsync, rename, fsync of the directory; only then may a row name it. What a crash leaves
  * behind is a temporary file or a file that no row names: neither does harm.
  */
 import { createHash } from 'node:crypto';
-import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
+import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AssayError } from '../../common/errors.js';
 
@@ -48,8 +48,9 @@ export async function openBlobStore(directory: string): Promise<BlobStore> {
       const folder = join(directory, name.slice(0, 2));
       const path = join(folder, name);
       await guarded(path, 'written', async () => {
-        const existing = await stat(path).catch(() => null);
-        if (existing?.size === bytes.length) return;
+        const existing = await readFile(path).catch(() => null);
+        // A damaged file under this name is mended.
+        if (existing !== null && hash(existing) === name) return;
         await mkdir(folder, { recursive: true });
         const temporary = `${path}.${process.pid}.${counter++}`;
         const handle = await open(temporary, 'w');

@@ -8,7 +8,8 @@
  * of five neighbours nonzero (width-5 non-adjacent form), and all scalars share their doublings:
  *   1. per point the eight odd multiples P, 3P, .., 15P;
  *   2. from the top digit down: double once, then add the multiple of every point whose digit is not zero.
- * That is about 50 additions a point and 254 doublings in all, half of what bucket sums cost below 100 points.
+ * That is about 50 additions a point and 254 doublings in all. Bucket sums (Pippenger) pay only above: measured 3.3 ms
+ * against 8.2 for 10 points, 15 against 22 for 60, about the most that a claim combines.
  * Not constant time; only public values pass through here.
  */
 import { bn254 } from '@noble/curves/bn254.js';

@@ -39,6 +39,7 @@
  *     <h, P_row> takes only the first R. So f counts as its first N entries, which is why the same commitment must not
  *     be opened at two different n (types.ts).
  *   - zeta = 0 has no inverse, and points that coincide would make r_i ambiguous or Z_T(z) zero: all refused.
+ * 1/zeta is computed here; a contract may take it from its caller and check one product.
  *
  * Source: Eagen, Gabizon, "Mercury" (eprint 2025/385), there for square matrices; batch opening of Boneh, Drake,
  * Fisch, Gabizon (eprint 2020/081), section 4.

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { toField } from '../field/fr.js';
 import { DEVELOPMENT_TAU } from '../srs/development-srs.js';
 import { referenceSrs } from '../srs/testing/reference-srs.js';
 import type { Arithmetic } from '../wasm/arithmetic.js';
-import type { FrVector } from '../wasm/fr-vectors.js';
 import { openArithmetic } from '../wasm/node-arithmetic.js';
 import { referenceBackend, type BigIntVector } from './reference-backend.js';
 import { seededScalars } from './testing/random-claim.js';
 import type { PolynomialBackend } from './types.js';
-import { wasmBackend } from './wasm-backend.js';
+import { wasmBackend, type WasmBackend } from './wasm-backend.js';
 
 const seed = Number(process.env['ASSAY_SEED'] ?? Date.now() % 2 ** 31);
 console.log(`wasm backend seed ${seed}`);
@@ -18,7 +18,7 @@ describe.each([1, 2])('the fast backend on %i threads equals the reference', (th
   const next = seededScalars(`${seed}/${threads}`);
   const random = (length: number) => Array.from({ length }, next);
   let arithmetic: Arithmetic;
-  let fast: PolynomialBackend<FrVector>;
+  let fast: WasmBackend;
   beforeAll(async () => {
     arithmetic = await openArithmetic({ threads });
     fast = wasmBackend(arithmetic, srs);
@@ -58,6 +58,14 @@ describe.each([1, 2])('the fast backend on %i threads equals the reference', (th
           return [backend.toScalars(quotient), remainder];
         });
       }
+  });
+
+  test('small integers are committed as the field elements they stand for', () => {
+    const ints = Int8Array.from({ length: 256 }, () => Number(next() % 256n) - 128);
+    const before = fast.mark();
+    const commitment = fast.commit(arithmetic.fr.ints(ints));
+    fast.release(before);
+    expect(commitment).toEqual(slow.commit([...ints].map(toField)));
   });
 
   test('an empty vector commits to infinity, a vector longer than the SRS is refused', () => {

@@ -7,20 +7,25 @@
  */
 import { AssayError } from '../../common/errors.js';
 import type { Arithmetic } from '../wasm/arithmetic.js';
-import { sliceVector, type FrVector } from '../wasm/fr-vectors.js';
+import { sliceVector, type FrVector, type IntVector } from '../wasm/fr-vectors.js';
 import { mul, sub } from '../field/fr.js';
 import { srsIdOf, type Srs } from '../srs/srs.js';
 import { scoped } from './scoped.js';
 import type { PolynomialBackend } from './types.js';
 
+export interface WasmBackend extends PolynomialBackend<FrVector> {
+  /** [v]; small integers cost by their largest magnitude. @throws AssayError SRS_TOO_SMALL. */
+  commit(vector: FrVector | IntVector): Uint8Array;
+}
+
 /**
  * @param srs as many points as the longest vector to commit; they stay in the memory of `arithmetic`, 72 bytes each.
  * @throws AssayError POINT_INVALID for a point that is not on the curve.
  */
-export function wasmBackend(arithmetic: Arithmetic, srs: Srs): PolynomialBackend<FrVector> {
+export function wasmBackend(arithmetic: Arithmetic, srs: Srs): WasmBackend {
   const { fr, g1, memory } = arithmetic;
   const points = g1.fromBytes(srs.points);
-  const backend: PolynomialBackend<FrVector> = {
+  const backend: WasmBackend = {
     srsId: srsIdOf(srs),
     fromScalars: (values) => fr.fromBigInts(values),
     toScalars: (vector) => fr.toBigInts(vector),

@@ -37,7 +37,7 @@ export interface LookupPhase {
   readonly gw: readonly FrVector[];
   readonly gx: readonly FrVector[];
   readonly gt: readonly FrVector[];
-  /** Runs the sumcheck; the vectors above stay as they are. */
+  /** Runs the sumcheck; the helper columns stay as they are, all other vectors of this phase are freed. */
   prove(transcript: Transcript, tau: readonly bigint[], weights: BracketWeights): ProvedLookup;
 }
 
@@ -68,6 +68,12 @@ export function startLookup(
     return d;
   };
 
+  // What outlives the phase comes first: memory is a stack.
+  const vectors = (count: number): FrVector[] => Array.from({ length: count }, () => fr.allocate(size));
+  const gws = vectors(plan.witnessChunks);
+  const gxs = vectors(plan.hasMaxima ? plan.witnessChunks : 0);
+  const gts = vectors(plan.tableChunks);
+  const mark = memory.mark();
   const witnessChunks = Array.from({ length: plan.witnessChunks }, (_, c): WitnessChunk => {
     const [y, r0, r1, q] = [witness.y, witness.r0, witness.r1, witness.q].map((values) => chunk(values, c)) as [
       FrVector,
@@ -78,7 +84,7 @@ export function startLookup(
     const t = chunk(masks.tag, c);
     fr.scale(beta2, t, t);
     const [vr, vq] = [chunk(masks.requant, c), chunk(masks.looked, c)];
-    const gw = fr.allocate(size);
+    const gw = gws[c]!;
     memory.scoped(() => {
       const limbs = fr.add(inverted(fr.addScalar(rangeTag, r0)), inverted(fr.addScalar(rangeTag, r1)));
       const pair = fr.add(q, t);
@@ -88,10 +94,11 @@ export function startLookup(
     if (!plan.hasMaxima) return { y, r0, r1, q, t, vr, vq, gw, maxima: null };
     const x = witness.x.map((tap) => chunk(tap, c));
     const vx = chunk(masks.maxima, c);
-    const gx = fr.zeros(size);
+    const gx = gxs[c]!;
     memory.scoped(() => {
-      for (const tap of x) memory.scoped(() => fr.add(gx, inverted(fr.addScalar(rangeTag, fr.sub(y, tap))), gx));
-      fr.mul(gx, vx, gx);
+      const sum = fr.zeros(size);
+      for (const tap of x) memory.scoped(() => fr.add(sum, inverted(fr.addScalar(rangeTag, fr.sub(y, tap))), sum));
+      fr.mul(sum, vx, gx);
     });
     return { y, r0, r1, q, t, vr, vq, gw, maxima: { gx, vx, x } };
   });
@@ -106,7 +113,7 @@ export function startLookup(
     const t = chunk(table.tag, j);
     fr.scale(beta2, t, t);
     const vt = chunk(table.valid, j);
-    const gt = fr.allocate(size);
+    const gt = gts[j]!;
     memory.scoped(() => {
       const row = fr.add(a, t);
       fr.axpy(row, beta, b);
@@ -116,9 +123,9 @@ export function startLookup(
   });
 
   return {
-    gw: witnessChunks.map(({ gw }) => gw),
-    gx: witnessChunks.flatMap(({ maxima }) => (maxima ? [maxima.gx] : [])),
-    gt: tableChunks.map(({ gt }) => gt),
+    gw: gws,
+    gx: gxs,
+    gt: gts,
     prove(transcript, tau, weights) {
       const sumcheck = new ProverSumcheck(transcript, 'lookup', 0n);
       const degree = lookupDegree(plan) as 5 | 6;
@@ -186,7 +193,7 @@ export function startLookup(
         length /= 2;
       }
       const end = (vector: FrVector): bigint => fr.at(vector, 0);
-      return {
+      const proved = {
         rounds: sumcheck.rounds,
         point: sumcheck.point,
         values: {
@@ -202,6 +209,8 @@ export function startLookup(
           b: bound.table.flatMap(({ committed }) => (committed ? [end(committed)] : [])),
         },
       };
+      memory.release(mark);
+      return proved;
     },
   };
 }

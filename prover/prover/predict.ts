@@ -1,6 +1,7 @@
 /** What a proof will cost, before any work: columns, bytes, memory. */
 import { columnsOf, makePlan, MAX_CHUNKS, type JobGroup, type Plan } from '../plan/plan.js';
 import { AssayError } from '../../common/errors.js';
+import { sizeOf } from '../../graph/tensor.js';
 import { MAX_COLUMN_BITS } from '../program/model-bits.js';
 import { proofBytes, proofShape } from '../verifier/proof.js';
 import { productShape } from '../verifier/product-shape.js';
@@ -44,15 +45,35 @@ export interface ProofPrediction {
   readonly proofBytes: number;
   /** Points of the SRS that are needed. */
   readonly srsPoints: number;
-  /** What the arithmetic's memory will hold at its peak, in bytes. */
+  /** What the arithmetic's memory will hold at its peak, in bytes; at least what was measured on every shipped model. */
   readonly memoryBytes: number;
+  /** On one thread of the machine of the measurements in this file, in ms; a rough guess for others. */
+  readonly singleThreadMs: number;
 }
 
-/** Vectors that live at once per cell of a witness column, of a table column, of any column, in phases L and O. */
+/**
+ * Vectors of field elements that live at once, per column: in phase L those of a witness chunk, of its maxima and of a
+ * table chunk, temporary ones included; in phase O weights, bound columns and the model for any column.
+ */
 const WITNESS_VECTORS = 12;
-const MAXIMUM_VECTORS = 8;
-const TABLE_VECTORS = 10;
-const OPENING_VECTORS = 3;
+const MAXIMUM_VECTORS = 9;
+const TABLE_VECTORS = 9;
+const OPENING_VECTORS = 2.2;
+/** Static data, scratch stacks, and what grows with nothing. */
+const FIXED_BYTES = 12 * 2 ** 20;
+/** A point of the SRS. */
+const POINT_BYTES = 72;
+/** Digits and buckets of a multi-scalar multiplication, per point. */
+const MSM_BYTES = 150;
+
+/** Measured, one thread: a term of a full multi-scalar multiplication, of one by small integers, and work per cell. */
+const FULL_TERM_US = 5.4;
+const SMALL_TERM_US = 0.3;
+const WITNESS_CELL_US = 1.7;
+const MAXIMUM_CELL_US = 3.2;
+const TABLE_CELL_US = 1.1;
+const OPENING_CELL_US = 0.15;
+const FIXED_MS = 60;
 
 /** @param openingBytes length of the opening proof for a given n. */
 export function predictProof(
@@ -63,13 +84,46 @@ export function predictProof(
   const plan = makePlan(groups, n);
   const products = productShape(plan);
   const columns = columnsOf(plan).length;
-  const witness = plan.witnessChunks * (WITNESS_VECTORS + (plan.hasMaxima ? MAXIMUM_VECTORS : 0));
-  const vectors = witness + plan.tableChunks * TABLE_VECTORS + OPENING_VECTORS * columns;
+  const size = 2 ** n;
+  const { witnessChunks, tableChunks, hasMaxima } = plan;
+  const lookupVectors = witnessChunks * (WITNESS_VECTORS + (hasMaxima ? MAXIMUM_VECTORS : 0)) + tableChunks * TABLE_VECTORS;
+  const helperVectors = witnessChunks * (hasMaxima ? 2 : 1) + tableChunks;
+  const vectors = helperVectors + Math.max(lookupVectors, OPENING_VECTORS * columns);
+  const intBytes = 4 * (3 * witnessChunks + tableChunks);
+
+  const lookups = lookupCount(groups);
+  const rows = plan.tables.cells;
+  // Rows that are hit if lookups fall evenly: at most as many as there are.
+  const distinctRows = rows * (1 - Math.exp(-lookups.terms / rows));
+  const us =
+    FULL_TERM_US * (lookups.cells + distinctRows + 2 * size) +
+    SMALL_TERM_US * (3 * lookups.cells + distinctRows) +
+    size *
+      (witnessChunks * (WITNESS_CELL_US + (hasMaxima ? MAXIMUM_CELL_US : 0)) +
+        tableChunks * TABLE_CELL_US +
+        columns * OPENING_CELL_US);
   return {
     n,
     rounds: 2 * n + products.variables,
     proofBytes: proofBytes(proofShape(plan, products, openingBytes(n, columns))),
-    srsPoints: 2 ** n,
-    memoryBytes: vectors * ELEMENT_BYTES * 2 ** n,
+    srsPoints: size,
+    memoryBytes: Math.ceil(FIXED_BYTES + size * (POINT_BYTES + MSM_BYTES + intBytes + vectors * ELEMENT_BYTES)),
+    singleThreadMs: Math.ceil(FIXED_MS + us / 1000),
   };
+}
+
+/** Cells that are looked up, and fractions in all: three for a requantisation, four for a maximum, one for an input. */
+function lookupCount(groups: readonly JobGroup[]): { cells: number; terms: number } {
+  let [cells, terms] = [0, 0];
+  for (const { program, items } of groups) {
+    const count = (slots: readonly { readonly slot: number }[], each: number): void => {
+      const elements = items * slots.reduce((sum, { slot }) => sum + sizeOf(program.witness[slot]!.axes), 0);
+      cells += elements;
+      terms += each * elements;
+    };
+    count(program.requants, 3);
+    count(program.maxima, 4);
+    count(program.inputs, 1);
+  }
+  return { cells, terms };
 }

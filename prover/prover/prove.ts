@@ -126,7 +126,7 @@ function run(
 
   const tau = transcript.challenges('tau', n);
   const brackets = bracketWeights(plan, transcript.challenge('lookup lambda'));
-  const proved = memory.scoped(() => lookup.prove(transcript, tau, brackets));
+  const proved = lookup.prove(transcript, tau, brackets);
   const sentValues = flattenValues(plan, proved.values);
   transcript.absorbScalars('lookup values', sentValues);
   const lookupMs = clock.lap();

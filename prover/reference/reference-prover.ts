@@ -67,6 +67,7 @@ export interface Tampering {
     helpers: Readonly<Record<'gw' | 'gx' | 'gt', bigint[]>>,
     columns: Map<string, bigint[]>,
     plan: Plan,
+    challenges: { readonly alpha: bigint; readonly beta: bigint },
   ) => void;
   readonly values?: (values: LookupValues, end: SumcheckEnd<LookupValues>) => LookupValues;
   /** @param end the value of D that the claims ask for, given the products. */
@@ -130,7 +131,7 @@ export async function referenceProve(
     Array.from({ length: plan.witnessChunks }, (_, c) => columns.get(`${name} ${c}`)!);
   const virtual = { q: chunksNamed('q'), x: witness.x.map((_, i) => chunksNamed(`x${i}`)) };
   const helpers = helperColumns({ alpha, beta }, family, virtual, masks, rows);
-  tampering.helpers?.(helpers, columns, plan);
+  tampering.helpers?.(helpers, columns, plan, { alpha, beta });
   putFamily('gw', helpers.gw);
   if (plan.hasMaxima) putFamily('gx', helpers.gx);
   putFamily('gt', helpers.gt);

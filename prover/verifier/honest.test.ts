@@ -17,8 +17,8 @@ async function accept(groups: readonly AuditGroup[], label: string, n?: number):
 
 describe('an honest proof is accepted', () => {
   it.each(CASE_KINDS)('%s, one to three items', async (kind) => {
-    for (let items = 1; items <= 3; items++)
-      await accept([randomCase(kind, new Draw(`honest ${kind}`, items), items)], `${kind} of ${items} items`);
+    const items = 1 + (CASE_KINDS.indexOf(kind) % 3);
+    await accept([randomCase(kind, new Draw(`honest ${kind}`, items), items)], `${kind} of ${items} items`);
   });
 
   it('joint, over two and three graphs', async () => {
@@ -49,7 +49,7 @@ describe('an honest proof is accepted', () => {
   it('whatever stands in padding, in unallocated cells and in unreal rows', async () => {
     for (const [i, kind] of CASE_KINDS.entries()) {
       const draw = new Draw(`padding ${kind}`, 1);
-      const job = await makeJob(plainProver, [randomCase(kind, draw, 1 + (i % 3))]);
+      const job = await makeJob(plainProver, [randomCase(kind, draw, 1 + ((i + 1) % 3))]);
       let filled = 0;
       const proof = await proveJob(job, {
         columns: (columns, plan) => {

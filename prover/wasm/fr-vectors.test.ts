@@ -4,7 +4,7 @@ import { FR_MODULUS } from '../field/bn254.params.js';
 import type { Arithmetic } from './arithmetic.js';
 import { sliceVector, type FrVector, type FrVectors, type IntArray } from './fr-vectors.js';
 import { openArithmetic } from './node-arithmetic.js';
-import { cornersOf } from './testing/corners.js';
+import { cornersOf, notNormal } from './testing/corners.js';
 import { Random } from './testing/random.js';
 
 const SEED = 20_261_130;
@@ -96,15 +96,19 @@ describe.each([1, 2, 3])('vectors over Fr, %i threads', (threads) => {
       return { vector, values: chosen.map(({ value }) => value) };
     };
     const count = corners.length;
+    const expectNormal = ({ pointer, length }: FrVector): void =>
+      expect(notNormal(arithmetic.memory.view, pointer, length, FR_MODULUS)).toEqual([]);
 
-    it('computes with every pair', () => {
+    it('computes with every pair, results in normal form', () => {
       const a = cornerVector(count, 0);
       expect(fr.toBigInts(a.vector)).toEqual(a.values);
       expect(fr.equal(a.vector, fr.fromBigInts(a.values))).toBe(true);
       for (let shift = 0; shift < count; shift++) {
         const b = cornerVector(count, shift);
-        const expectPairs = (v: FrVector, f: (s: bigint, t: bigint) => bigint): void =>
+        const expectPairs = (v: FrVector, f: (s: bigint, t: bigint) => bigint): void => {
           expect(fr.toBigInts(v)).toEqual(a.values.map((value, i) => f(value, b.values[i]!)));
+          expectNormal(v);
+        };
         expectPairs(fr.mul(a.vector, b.vector), mul);
         expectPairs(fr.add(a.vector, b.vector), add);
         expectPairs(fr.sub(a.vector, b.vector), sub);
@@ -138,6 +142,10 @@ describe.each([1, 2, 3])('vectors over Fr, %i threads', (threads) => {
           expect(fr.dot(v, row)).toBe(total);
           const acc = fr.copy(row);
           fr.axpy(acc, FR_MODULUS - 1n, v);
+          expectNormal(acc);
+          expectNormal(fr.foldInts({ ...v, length: N - 1 }, c));
+          expectNormal(fr.fromInts(v));
+          expectNormal(fr.dotRows(v, 1, N, row));
           expect(fr.at(acc, N - 1)).toBe(toField(one.values[0]! - BigInt(ints[0]!)));
         }
       }
@@ -148,6 +156,9 @@ describe.each([1, 2, 3])('vectors over Fr, %i threads', (threads) => {
       expect(a.values.indexOf(0n)).toBe(8);
       expect(fr.invert(a.vector)).toBe(8);
       expect(fr.toBigInts(a.vector)).toEqual(a.values.map((value) => (value === 0n ? 0n : inverse(value))));
+      expectNormal(a.vector);
+      expectNormal(fr.expandEq(a.values.slice(0, 6)));
+      expectNormal(fr.fromBytes(fr.toBytes(a.vector)));
     });
   });
 

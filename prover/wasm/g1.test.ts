@@ -6,7 +6,7 @@ import type { Arithmetic } from './arithmetic.js';
 import { sliceVector, type IntArray } from './fr-vectors.js';
 import { G1_GENERATOR, POINT_BYTES, type PointVector } from './g1.js';
 import { openArithmetic } from './node-arithmetic.js';
-import { representations } from './testing/corners.js';
+import { notNormal, representations } from './testing/corners.js';
 import { Random } from './testing/random.js';
 
 const SEED = 20_261_130;
@@ -71,6 +71,8 @@ describe.each([1, 2, 3])('G1, %i threads', (threads) => {
     const bytes = arithmetic.g1.toBytes(points);
     for (const i of [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 50, 150, 220, 260, 1023, 1024, 2047, 2048, N - 1])
       expect(bytes.subarray(64 * i, 64 * i + 64)).toEqual(multiple(exponents[i]!));
+    // Two coordinates a point, after an addition for each window.
+    expect(notNormal(arithmetic.memory.view, points.pointer, 2 * N, FQ_MODULUS)).toEqual([]);
   });
 
   it('multiplies another base', () => {

@@ -15,6 +15,7 @@ const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} Mi
 
 export class LinearMemory {
   #top: number;
+  #peak: number;
   #bytes: Uint8Array;
   #view: DataView;
 
@@ -26,6 +27,7 @@ export class LinearMemory {
     readonly maximumBytes: number,
   ) {
     this.#top = base;
+    this.#peak = base;
     this.#bytes = new Uint8Array(memory.buffer);
     this.#view = new DataView(memory.buffer);
   }
@@ -33,6 +35,11 @@ export class LinearMemory {
   /** Bytes in use, fixed regions included. */
   get usedBytes(): number {
     return this.#top;
+  }
+
+  /** The most that was ever in use. */
+  get peakBytes(): number {
+    return this.#peak;
   }
 
   /** All of the memory. Not to be kept: growth replaces it. */
@@ -55,6 +62,7 @@ export class LinearMemory {
     const pointer = this.#top;
     this.reserve(size);
     this.#top = pointer + Math.ceil(size / ALIGNMENT) * ALIGNMENT;
+    this.#peak = Math.max(this.#peak, this.#top);
     return pointer;
   }
 

@@ -1,5 +1,5 @@
 /**
- * Makes plain JavaScript of child.ts and all that it imports, once, so that each of the many processes that the kill
+ * Makes plain JavaScript of child.ts, of the thread that its prover starts, and of all that they import, once, so that each of the many processes that the kill
  * test starts need not do it anew: half a second of a core each.
  */
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ export function compileChild(): { readonly file: string; readonly folder: string
   const outputOf = (source: string) => join(folder, relative(ROOT, source).replace(/\.ts$/, '.js'));
 
   const child = join(ROOT, 'test/kill/child.ts');
-  const open = [child];
+  const open = [child, join(ROOT, 'pipeline/adapters/prover-worker.ts')];
   const seen = new Set(open);
   for (let source = open.pop(); source !== undefined; source = open.pop()) {
     const { outputText } = ts.transpileModule(readFileSync(source, 'utf8'), {

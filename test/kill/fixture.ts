@@ -18,10 +18,12 @@ import {
 import { referenceEngine } from '../../executor/engines/reference.js';
 import { GraphBuilder, inputRoot, makeBundle, type Bundle } from '../../graph/index.js';
 import { hashOrder, hashReceipt, signOrder, signReceipt } from '../../receipts/index.js';
-import type { Hex, JobOrder, Receipt, ReceiptDomain } from '../../receipts/types.js';
+import { modelKeyHash } from '../../prover/verifier/model-key.js';
+import type { Hex, JobOrder, Lane, Receipt, ReceiptDomain } from '../../receipts/types.js';
 import { auditorPort, checkerFromEngine, executorPort } from '../../pipeline/adapters/nodes.js';
 import { rollupChain } from '../../pipeline/chain/rollup-chain.js';
 import type { PipelinePorts } from '../../pipeline/pipeline.js';
+import type { ProverPort } from '../../pipeline/ports.js';
 import type { OrderRequest } from '../../pipeline/submit.js';
 import { anvilKey } from '../../verifier-contracts/anvil.js';
 import { connectChain } from '../../verifier-contracts/connect-chain.js';
@@ -73,6 +75,14 @@ export function tinyBundle(): Bundle {
     },
   });
 }
+
+/** The bundle with the key that the prover's proofs about it are checked with: only such a one can be proved. */
+export async function withKey(bundle: Bundle, prover: Pick<ProverPort, 'keyOf'>): Promise<Bundle> {
+  return makeBundle({ ...bundle, modelKeyHash: modelKeyHash(await prover.keyOf(bundle)) });
+}
+
+/** Points of the development reference string that proofs about `tinyBundle` need. */
+export const TINY_SRS_POINTS = 2 ** 12;
 
 /** An executor without a thread of its own, so that a process of the kill test starts fast. Key and journal are real. */
 export class LocalExecutor implements Executor {
@@ -248,6 +258,7 @@ export async function orderFor(
   bundle: Bundle,
   first: number,
   nonce: number,
+  lane: Lane = 'sampled',
 ): Promise<OrderRequest> {
   const inputs = [Int32Array.of(first, (nonce % 15) - 7, ((nonce * 7) % 15) - 7, ((nonce * 3) % 15) - 7)];
   const order: JobOrder = {
@@ -255,7 +266,7 @@ export async function orderFor(
     modelDigest: bundle.digest as Hex,
     inputRoot: inputRoot(bundle.graph, inputs, 1) as Hex,
     items: 1,
-    lane: 'sampled',
+    lane,
     policyHash: client.policyHash,
     price: 1_000n,
     deliverBy: 4_000_000_000,

@@ -7,6 +7,7 @@ import { expect } from 'vitest';
 import type { Database } from '../../pipeline/database/database.js';
 import { openPglite } from '../../pipeline/database/open-pglite.js';
 import { openPostgres } from '../../pipeline/database/open-postgres.js';
+import { openBlobStore } from '../../pipeline/store/blob-store.js';
 import { openStepQueue } from '../../pipeline/queue/step-queue.js';
 import { ACTIVE_STEPS } from '../../pipeline/work/steps.js';
 import type { Hex } from '../../receipts/types.js';
@@ -117,15 +118,21 @@ export async function expectWhole(task: ChildTask, chain: Chain, before: Before)
 interface OrderRow {
   readonly order_hash: Hex;
   readonly executor: Hex;
+  readonly lane: string;
   readonly outcome: string;
-  readonly batch_hash: Hex;
-  readonly chain_status: string;
+  /** Null in the zk lane, whose receipts are not posted. */
+  readonly batch_hash: Hex | null;
+  readonly chain_status: string | null;
+  readonly finding: string | null;
+  readonly proof_file: string | null;
 }
 
 async function expectOrders(database: Database, task: ChildTask): Promise<OrderRow[]> {
   const orders = await database.query<OrderRow>(
-    'SELECT o.order_hash, r.executor, o.outcome, r.batch_hash, r.chain_status FROM assay.orders o LEFT JOIN assay.receipts r USING (order_hash)',
+    `SELECT o.order_hash, r.executor, o.order_json ->> 'lane' AS lane, o.outcome, r.batch_hash, r.chain_status, p.finding, p.proof_file
+       FROM assay.orders o LEFT JOIN assay.receipts r USING (order_hash) LEFT JOIN assay.proofs p USING (order_hash)`,
   );
+  const store = await openBlobStore(join(task.directory, 'blobs'));
   expect(orders).toHaveLength(task.nonces.length);
   expect(await database.query(`SELECT subject, step, last_error FROM assay.work WHERE step <> 'done'`)).toEqual([]);
   expect(await database.query('SELECT subject FROM assay.attempts WHERE ended_at IS NULL')).toEqual([]);
@@ -135,12 +142,19 @@ async function expectOrders(database: Database, task: ChildTask): Promise<OrderR
   // Each order has ended, once: what the cheat did is caught, all else is accepted.
   for (const order of orders) {
     const caught = order.executor === cheat!.address;
-    expect(order).toMatchObject(
-      caught
-        ? { outcome: 'rejected', chain_status: 'invalid' }
-        : { outcome: 'accepted', chain_status: 'final-sampled' },
-    );
+    const outcome = caught ? 'rejected' : 'accepted';
+    if (order.lane === 'zk') {
+      const finding = caught ? 'executor-wrong' : 'match';
+      expect(order).toMatchObject({ outcome, finding, batch_hash: null, chain_status: null });
+      await store.get(order.proof_file!);
+    } else {
+      const chain_status = caught ? 'invalid' : 'final-sampled';
+      expect(order).toMatchObject({ outcome, chain_status, finding: null });
+    }
   }
+  expect(orders.filter(({ lane }) => lane === 'zk')).toHaveLength(
+    task.zk === true ? task.nonces.filter((nonce) => nonce % 2 === 1).length : 0,
+  );
   expect(orders.some(({ executor }) => executor === cheat!.address)).toBe(true);
   expect(cheat!.suspended_at).not.toBeNull();
   return orders;
@@ -164,8 +178,9 @@ async function expectChain(
   database: Database,
   { client, provider }: Chain,
   before: Before,
-  orders: readonly OrderRow[],
+  all: readonly OrderRow[],
 ): Promise<void> {
+  const orders = all.filter(({ lane }) => lane === 'sampled');
   const logs = (event: string, topics: readonly (string | readonly string[] | null)[]) =>
     provider.getLogs({
       address: client.address,

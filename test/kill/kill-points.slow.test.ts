@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { FAIL_POINTS, type FailPoint } from '../../pipeline/fail-points.js';
+import { FAIL_POINTS, ZK_FAIL_POINTS, type FailPoint } from '../../pipeline/fail-points.js';
 import { startAnvil, type Anvil } from '../../verifier-contracts/anvil.js';
 import { connectChain } from '../../verifier-contracts/connect-chain.js';
 import { RollupClient } from '../../verifier-contracts/rollup-client.js';
@@ -111,6 +111,9 @@ function everyPoint(inTurn: ReturnType<typeof turns>, home: () => Partial<ChildT
       }
     });
   it.each(FAIL_POINTS)('%s', (point) => live((task) => killThrice(point, task)));
+  it.each(ZK_FAIL_POINTS)('%s', (point) => live((task) => killThrice(point, { ...task, zk: true })));
+  it(`${RANDOM_KILLS} random kills with proofs (seed printed)`, () =>
+    live((task) => killAtRandom({ ...task, zk: true })));
   it(`${RANDOM_KILLS} random kills (seed printed)`, () => live(killAtRandom));
 }
 

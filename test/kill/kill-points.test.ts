@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { FAIL_POINTS, type FailPoint } from '../../pipeline/fail-points.js';
+import { FAIL_POINTS, ZK_FAIL_POINTS, type FailPoint } from '../../pipeline/fail-points.js';
 import { startAnvil, type Anvil } from '../../verifier-contracts/anvil.js';
 import { connectChain } from '../../verifier-contracts/connect-chain.js';
 import { RollupClient } from '../../verifier-contracts/rollup-client.js';
@@ -140,6 +140,12 @@ describe.concurrent('killed, and started again', () => {
   it.each(groups.map((points) => [points.join(', '), points] as const))(
     'at %s',
     (_name, points) => inTurn(() => killAtEach(points)),
+    TIMEOUT_MS,
+  );
+
+  it(
+    `with proofs, at ${ZK_FAIL_POINTS.join(', ')}`,
+    () => inTurn(() => killAtEach(ZK_FAIL_POINTS, { zk: true })),
     TIMEOUT_MS,
   );
 

@@ -1,5 +1,6 @@
 import { pipelineTables } from './0001-pipeline-tables.js';
 import { deploymentDomain } from './0002-deployment-domain.js';
+import { zkLane } from './0003-zk-lane.js';
 
 export interface Migration {
   readonly version: number;
@@ -9,4 +10,4 @@ export interface Migration {
 }
 
 /** In order of version. */
-export const MIGRATIONS: readonly Migration[] = [pipelineTables, deploymentDomain];
+export const MIGRATIONS: readonly Migration[] = [pipelineTables, deploymentDomain, zkLane];

@@ -37,6 +37,18 @@ export function representations(value: bigint, modulus: bigint): (readonly numbe
   });
 }
 
+/** Indices of the elements at a pointer that are not in normal form. */
+export function notNormal(view: DataView, pointer: number, count: number, modulus: bigint): number[] {
+  const bad: number[] = [];
+  for (let i = 0; i < count; i++) {
+    const limbs = Array.from({ length: 9 }, (_, j) => view.getInt32(pointer + 36 * i + 4 * j, true));
+    const integer = limbs.reduce((sum, limb, j) => sum + (BigInt(limb) << BigInt(29 * j)), 0n);
+    const carried = limbs.slice(0, 8).every((limb) => limb >= 0 && limb <= FULL);
+    if (!carried || integer <= -modulus || integer >= 2n * modulus) bad.push(i);
+  }
+  return bad;
+}
+
 const modulo = (a: bigint, m: bigint): bigint => ((a % m) + m) % m;
 
 function powerOfHalf(exponent: number, modulus: bigint): bigint {

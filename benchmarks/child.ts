@@ -1,0 +1,13 @@
+/** The process that inChild() starts: takes one task, sends one result, ends. */
+import { measureField } from './suites/field-measure.js';
+import { measureInference } from './suites/inference-measure.js';
+import { measureProver } from './suites/prover-measure.js';
+
+const MEASUREMENTS = { field: measureField, inference: measureInference, prover: measureProver };
+export type Measurements = typeof MEASUREMENTS;
+
+process.once('message', (message: { kind: keyof Measurements; task: never }) => {
+  void MEASUREMENTS[message.kind](message.task).then((result) => {
+    process.send!(result, () => process.exit(0));
+  });
+});

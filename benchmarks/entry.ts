@@ -1,0 +1,3 @@
+import { bench } from './run.js';
+
+await bench(process.argv);

@@ -1,0 +1,136 @@
+/**
+ * Step `verify` (zk lane): the stored proof is verified, with no help from the prover, before anything is accepted.
+ *
+ *   it does not hold                  the prover's or the disk's fault: thrown away and made again, at most so many times
+ *   it shows the receipt's output     accepted
+ *   it shows another output           the executor has signed a wrong answer: rejected, and the executor suspended;
+ *                                     receipt and proof are kept as evidence
+ *
+ * No contract of this release takes receipts of this lane: they are not posted, and stand by their proof.
+ */
+import { AssayError } from '../../common/errors.js';
+import { outputRoot } from '../../graph/index.js';
+import type { Hex, Receipt } from '../../receipts/types.js';
+import { compareOutputs } from '../../sampler/index.js';
+import type { Queryable } from '../database/database.js';
+import { failPoint } from '../fail-points.js';
+import { receiptFromJson, type ReceiptJson } from '../store/order-json.js';
+import { decodeValues } from '../store/values-file.js';
+import type { Claim } from '../work/claim.js';
+import type { StepEnd } from '../work/runner.js';
+import { checkOrderProof } from '../zk/check-proof.js';
+import type { StageContext } from './context.js';
+import { loadOrder } from './load-order.js';
+import { within } from './within.js';
+
+/** Proofs that do not hold, before the order is given up. */
+const MOST_REFUSALS = 3;
+
+interface ProofRow {
+  readonly proof_file: string;
+  readonly published_file: string;
+  readonly output_file: string;
+  readonly receipt_json: ReceiptJson;
+}
+
+export async function verifyOrderProof(context: StageContext, claim: Claim): Promise<StepEnd> {
+  const { database, store, bundles, provers } = context;
+  const { order, orderHash, inputFile } = await loadOrder(database, claim.subject);
+  const [row] = await database.query<ProofRow>(
+    `SELECT p.proof_file, p.published_file, e.output_file, r.receipt_json
+       FROM assay.proofs p JOIN assay.receipts r USING (order_hash) JOIN assay.executions e USING (order_hash)
+      WHERE p.order_hash = $1`,
+    [orderHash],
+  );
+  const [prover] = provers;
+  if (row === undefined || prover === undefined)
+    throw new AssayError('INTERNAL', `Order ${orderHash} is to be verified without a proof, or without a prover.`);
+  const bundle = await bundles.get(order.modelDigest);
+  const inputs = decodeValues(await store.get(inputFile), inputFile);
+  const receipt = receiptFromJson(row.receipt_json);
+  // Held against the digest: it may come from anybody.
+  const key = await within(prover.keyOf(bundle), context.proveTimeoutMs, `prover ${prover.name}`);
+  failPoint('verify.before-verify');
+  let proof: Uint8Array;
+  let published: Int32Array[];
+  try {
+    proof = await store.get(row.proof_file);
+    published = decodeValues(await store.get(row.published_file), row.published_file);
+  } catch (error) {
+    // What is damaged can be made again.
+    if (error instanceof AssayError && error.code === 'STORE_CORRUPT') return refused(context, claim, error);
+    throw error;
+  }
+  const shown = checkOrderProof({ key, srs: prover.srs }, { ...receipt, orderHash, inputs }, proof, published);
+  if (shown.verdict === 'invalid') return refused(context, claim, new AssayError('PROOF_INVALID', shown.reason));
+  failPoint('verify.after-verify');
+  if (outputRoot(bundle.graph, shown.outputs, order.items) === receipt.outputRoot)
+    return { kind: 'advance', next: 'done', write: (tx) => writeFinding(tx, context, orderHash, 'match', null) };
+  const outputs = decodeValues(await store.get(row.output_file), row.output_file);
+  return {
+    kind: 'advance',
+    next: 'done',
+    write: async (tx) => {
+      await writeFinding(tx, context, orderHash, 'executor-wrong', wrongAnswer(receipt, shown.outputs, outputs));
+      await tx.execute(
+        'UPDATE assay.nodes SET suspended_at = $2, reason = $3 WHERE address = $1 AND suspended_at IS NULL',
+        [receipt.executor, context.clock(), `wrong answer to order ${orderHash}, as its proof shows`],
+      );
+    },
+  };
+}
+
+/** Back to `prove`, where it may help. */
+async function refused({ database }: StageContext, { subject, attempt }: Claim, why: AssayError): Promise<StepEnd> {
+  const earlier = await database.query(
+    `SELECT 1 FROM assay.attempts WHERE subject = $1 AND step = 'verify' AND outcome = 'done'`,
+    [subject],
+  );
+  if (earlier.length + 1 >= MOST_REFUSALS) {
+    throw new AssayError('PROOF_INVALID', `Order ${subject}: no proof out of ${MOST_REFUSALS} holds: ${why.message}`, {
+      cause: why,
+      meta: { orderHash: subject },
+    });
+  }
+  return {
+    kind: 'advance',
+    next: 'prove',
+    write: async (tx) => {
+      await tx.execute('DELETE FROM assay.proofs WHERE order_hash = $1', [subject]);
+      await tx.execute('UPDATE assay.attempts SET error = $3 WHERE subject = $1 AND attempt = $2', [
+        subject,
+        attempt,
+        JSON.stringify(why),
+      ]);
+    },
+  };
+}
+
+function wrongAnswer(receipt: Receipt, shown: readonly Int32Array[], outputs: readonly Int32Array[]): AssayError {
+  const { executor, orderHash } = receipt;
+  const difference = compareOutputs(shown, outputs);
+  return new AssayError('EXECUTOR_WRONG', `Executor ${executor} answered order ${orderHash} wrongly.`, {
+    meta: { executor, orderHash, difference },
+  });
+}
+
+async function writeFinding(
+  tx: Queryable,
+  { clock }: StageContext,
+  orderHash: Hex,
+  finding: 'match' | 'executor-wrong',
+  error: AssayError | null,
+): Promise<void> {
+  const now = clock();
+  await tx.execute('UPDATE assay.proofs SET finding = $2, verified_at = $3 WHERE order_hash = $1', [
+    orderHash,
+    finding,
+    now,
+  ]);
+  await tx.execute('UPDATE assay.orders SET outcome = $2, error = $3, ended_at = $4 WHERE order_hash = $1', [
+    orderHash,
+    finding === 'match' ? 'accepted' : 'rejected',
+    error === null ? null : JSON.stringify(error),
+    now,
+  ]);
+}

@@ -1,0 +1,215 @@
+/** Proofs at the command line: the way of a user, and each wrong turn with its error, exit code and mend. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { main } from '../cli/main.js';
+import { ERROR_CODES, type ErrorCode } from '../common/errors.js';
+import { decodeBundle, encodeBundle, makeBundle } from '../graph/index.js';
+import { heldOutSamples } from '../models/index.js';
+import { decodeModelKey } from '../prover/index.js';
+import { compiled } from './prover/proved-model.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'assay-bad-proof-'));
+const at = (name: string): string => join(folder, name);
+const write = (name: string, content: Uint8Array | string): string => {
+  writeFileSync(at(name), content);
+  return at(name);
+};
+
+interface Printed {
+  readonly exitCode: number;
+  readonly error: { readonly code: ErrorCode; readonly message: string; readonly mend: string };
+  readonly verdict: { readonly verdict: string; readonly reason?: string };
+  readonly [name: string]: unknown;
+}
+
+/** Runs `assay --json ARGS`. */
+async function assay(...args: string[]): Promise<Printed> {
+  let out = '';
+  const spy = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
+    out += String(chunk);
+    return true;
+  });
+  try {
+    const exitCode = await main(['node', 'assay', '--json', ...args]);
+    return { exitCode, ...(JSON.parse(out) as Omit<Printed, 'exitCode'>) } as Printed;
+  } finally {
+    spy.mockRestore();
+    process.exitCode = 0;
+  }
+}
+
+async function refused(args: string[], code: ErrorCode, message: RegExp): Promise<void> {
+  const { exitCode, error } = await assay(...args);
+  expect(error.code).toBe(code);
+  expect(error.message).toMatch(message);
+  expect(error.mend.length).toBeGreaterThan(10);
+  expect(exitCode).toBe({ usage: 2, invalid: 1, infrastructure: 4, internal: 70 }[ERROR_CODES[code].kind]);
+}
+
+const samples = heldOutSamples('iris', 3).samples.map((sample) => [...(sample.get('features')!.data as Float32Array)]);
+let plain = '';
+const [keyed, key, proof, one, three] = [
+  'keyed.assay',
+  'iris.assaykey',
+  'iris.assayproof',
+  'one.json',
+  'three.json',
+].map(at) as [string, string, string, string, string];
+
+beforeAll(async () => {
+  plain = write('plain.assay', encodeBundle(compiled('iris')));
+  write('one.json', JSON.stringify(samples.slice(0, 1)));
+  write('three.json', JSON.stringify(samples));
+  await assay('key', plain, '--dev-srs', '-o', key, '--bundle-out', keyed);
+  await assay('prove', keyed, '-i', one, '-o', proof, '--dev-srs', '--threads', '1');
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the way of a user', () => {
+  test('inspect says that the model is provable and what a proof costs', async () => {
+    expect(await assay('inspect', plain)).toMatchObject({
+      exitCode: 0,
+      modelKeyHash: null,
+      proof: { provable: true, prediction: { rounds: expect.any(Number) as number } },
+    });
+  });
+
+  test('a proof is valid with the key of its model, and with the model itself', async () => {
+    const digest = (await assay('inspect', keyed))['digest'];
+    for (const given of [
+      ['--key', key],
+      ['--bundle', keyed],
+    ])
+      expect(await assay('verify', proof, ...given, '--dev-srs')).toMatchObject({
+        exitCode: 0,
+        verdict: { verdict: 'valid' },
+        development: true,
+        groups: [{ modelDigest: digest, items: 1 }],
+      });
+  });
+
+  test('a batch, opened by HyperKZG; the output is that of `assay run`', async () => {
+    const out = at('batch.assayproof');
+    const proved = await assay('prove', keyed, '-i', three, '-o', out, '--dev-srs', '--batch', '--scheme', 'hyperkzg');
+    expect(proved).toMatchObject({ exitCode: 0, items: 3, prediction: { n: expect.any(Number) as number } });
+    const ran = await assay('run', keyed, '-i', three, '--engine', 'reference');
+    const results = ran['results'] as { integers: number[][] }[];
+    expect(proved['integers']).toEqual([results.flatMap(({ integers }) => integers[0])]);
+    expect(await assay('verify', out, '--key', key, '--dev-srs')).toMatchObject({ verdict: { verdict: 'valid' } });
+  });
+});
+
+describe('reference strings', () => {
+  test('none given', async () => {
+    await refused(['key', plain, '-o', at('x')], 'SRS_INVALID', /no reference string/);
+    await refused(['prove', plain, '-i', one, '-o', at('x')], 'SRS_INVALID', /no reference string/);
+    await refused(['verify', proof, '--bundle', keyed], 'SRS_INVALID', /no reference string/);
+  });
+
+  test('the development one is refused where nobody asked for it, from a file too', async () => {
+    const file = at('dev.srs');
+    await assay('srs', 'dev', '--size', '32768', '-o', file);
+    await refused(['key', plain, '-o', at('x'), '--srs', file], 'SRS_DEVELOPMENT', /secret is public/);
+    await refused(['verify', proof, '--key', key], 'SRS_DEVELOPMENT', /secret is public/);
+  });
+
+  test('no file, another file', async () => {
+    await refused(['key', plain, '-o', at('x'), '--srs', at('absent')], 'FILE_NOT_FOUND', /absent/);
+    await refused(['key', plain, '-o', at('x'), '--srs', plain], 'SRS_INVALID', /not an SRS file/);
+  });
+});
+
+describe('proving', () => {
+  test('several samples without --batch', () =>
+    refused(['prove', plain, '-i', three, '-o', at('x'), '--dev-srs'], 'SAMPLES_INVALID', /holds 3 samples/));
+
+  test('a bundle with the key of another reference string', async () => {
+    const parts = decodeBundle(readFileSync(keyed), keyed);
+    const other = write('other.assay', encodeBundle(makeBundle({ ...parts, modelKeyHash: `0x${'11'.repeat(32)}` })));
+    await refused(['prove', other, '-i', one, '-o', at('x'), '--dev-srs'], 'MODEL_KEY_MISMATCH', /0x1111/);
+  });
+
+  test('nowhere to write', async () => {
+    const nowhere = at('no/such/folder/x');
+    await refused(['key', plain, '-o', nowhere, '--dev-srs'], 'FILE_NOT_WRITABLE', /no\/such\/folder/);
+    await refused(['prove', plain, '-i', one, '-o', nowhere, '--dev-srs'], 'FILE_NOT_WRITABLE', /no\/such\/folder/);
+  });
+});
+
+describe('verifying', () => {
+  const verdictOf = async (...args: string[]) => {
+    const { exitCode, verdict } = await assay('verify', ...args, '--dev-srs');
+    return { exitCode, ...verdict };
+  };
+
+  test('no key, a file that is no key, a cut one', async () => {
+    await refused(['verify', proof], 'MODEL_KEY_INVALID', /no key was given/);
+    await refused(['verify', proof, '--key', plain, '--dev-srs'], 'MODEL_KEY_INVALID', /is not a model key/);
+    const cut = write('cut.assaykey', readFileSync(key).subarray(0, -1));
+    await refused(['verify', proof, '--key', cut, '--dev-srs'], 'MODEL_KEY_INVALID', /ends inside commitment/);
+  });
+
+  test('a file that is no proof, a cut one, a changed one: invalid', async () => {
+    const bytes = readFileSync(proof);
+    const changed = Buffer.from(bytes);
+    changed[changed.length - 1]! ^= 1;
+    expect(await verdictOf(plain, '--key', key)).toMatchObject({
+      exitCode: 1,
+      reason: expect.stringMatching(/not a proof file/) as string,
+    });
+    expect(await verdictOf(write('cut', bytes.subarray(0, 900)), '--key', key)).toMatchObject({
+      exitCode: 1,
+      reason: expect.stringMatching(/ends inside/) as string,
+    });
+    expect(await verdictOf(write('changed', changed), '--key', key)).toMatchObject({ exitCode: 1, verdict: 'invalid' });
+  });
+
+  test('the key of another model', async () => {
+    const bytes = Buffer.from(readFileSync(key));
+    // The graph root is behind the magic and the version.
+    bytes[12]! ^= 1;
+    expect(decodeModelKey(bytes, 'other')).toBeDefined();
+    expect(await verdictOf(proof, '--key', write('other.assaykey', bytes))).toMatchObject({
+      exitCode: 1,
+      reason: expect.stringMatching(/whose key was not given/) as string,
+    });
+  });
+
+  test('a receipt of another order', async () => {
+    const hash = `0x${'22'.repeat(32)}`;
+    const receipt = {
+      version: 1,
+      domain: { chainId: '31337', verifyingContract: `0x${'33'.repeat(20)}` },
+      receipt: {
+        orderHash: hash,
+        modelDigest: hash,
+        inputRoot: hash,
+        outputRoot: hash,
+        traceRoot: `0x${'00'.repeat(32)}`,
+        opCount: 1,
+        items: 1,
+        amount: '1',
+        lane: 'zk',
+        policyHash: hash,
+        executor: `0x${'44'.repeat(20)}`,
+        issuedAt: 1,
+      },
+      signature: `0x${'55'.repeat(65)}`,
+    };
+    const { exitCode, verdict } = await assay(
+      'verify',
+      proof,
+      '--key',
+      key,
+      '--receipt',
+      write('r.json', JSON.stringify(receipt)),
+    );
+    expect(exitCode).toBe(1);
+    expect(verdict).toMatchObject({
+      verdict: 'invalid',
+      reason: expect.stringMatching(/bound to 0x, expected 0x2222/) as string,
+    });
+  });
+});
