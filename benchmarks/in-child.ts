@@ -11,9 +11,11 @@ export function inChild<K extends keyof Measurements>(
   kind: K,
   task: Parameters<Measurements[K]>[0],
 ): Promise<Awaited<ReturnType<Measurements[K]>>> {
-  const entry = new URL(import.meta.url.endsWith('.ts') ? './child.ts' : './child.js', import.meta.url);
+  const fromSource = import.meta.url.endsWith('.ts');
+  const entry = new URL(fromSource ? './child.ts' : './child.js', import.meta.url);
+  const execArgv = fromSource ? ['--import', import.meta.resolve('tsx')] : [];
   return new Promise((resolve, reject) => {
-    const child = fork(entry, { serialization: 'advanced', stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+    const child = fork(entry, { execArgv, serialization: 'advanced', stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
     let said = '';
     child.stderr!.setEncoding('utf8').on('data', (text: string) => (said += text));
     child.once('message', (result) => resolve(result as Awaited<ReturnType<Measurements[K]>>));

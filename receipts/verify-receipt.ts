@@ -79,9 +79,9 @@ export type RootOf = (tensors: readonly (readonly number[])[], items: number, ex
 
 export interface VerifyReceiptOptions {
   /** Absent: the chain is not asked. */
-  readonly provider?: Provider;
+  readonly provider?: Provider | undefined;
   /** The rollup that the reader trusts; never taken from the file. Absent: no claim about where the receipt is for. */
-  readonly rollup?: Hex;
+  readonly rollup?: Hex | undefined;
   /** @default 'finalized' */
   readonly settlement?: Settlement;
   /** Per question to the provider. @default 15000 */

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { main } from '../cli/main.js';
 import { ERROR_CODES, type ErrorCode } from '../common/errors.js';
-import { decodeBundle, encodeBundle, makeBundle } from '../graph/index.js';
+import { decodeBundle, encodeBundle, inputRoot, makeBundle, outputRoot } from '../graph/index.js';
 import { heldOutSamples } from '../models/index.js';
-import { decodeModelKey } from '../prover/index.js';
-import { compiled } from './prover/proved-model.js';
+import { decodeModelKey, decodeProofFile } from '../prover/index.js';
+import { compiled, provedBatch } from './prover/proved-model.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-bad-proof-'));
 const at = (name: string): string => join(folder, name);
@@ -101,6 +101,21 @@ describe('the way of a user', () => {
   });
 });
 
+describe('the audit', () => {
+  test('of small models, by families, and of one model', async () => {
+    expect(await assay('audit', '--seeds', '1', '--family', 'operands swapped')).toMatchObject({
+      exitCode: 0,
+      accepted: 0,
+      families: [{ name: 'operands swapped', attempts: 1 }],
+    });
+    const audited = await assay('audit', keyed, '--seeds', '1');
+    expect(audited).toMatchObject({ exitCode: 0, accepted: 0 });
+    expect(audited['attempts']).toBeGreaterThan(100);
+  });
+
+  test('no such family', () => refused(['audit', '--family', 'none of ours'], 'CONFIG_INVALID', /none of ours/));
+});
+
 describe('reference strings', () => {
   test('none given', async () => {
     await refused(['key', plain, '-o', at('x')], 'SRS_INVALID', /no reference string/);
@@ -177,39 +192,74 @@ describe('verifying', () => {
     });
   });
 
-  test('a receipt of another order', async () => {
-    const hash = `0x${'22'.repeat(32)}`;
-    const receipt = {
-      version: 1,
-      domain: { chainId: '31337', verifyingContract: `0x${'33'.repeat(20)}` },
-      receipt: {
-        orderHash: hash,
-        modelDigest: hash,
-        inputRoot: hash,
-        outputRoot: hash,
+  describe('with a receipt', () => {
+    const orderHash = `0x${'22'.repeat(32)}`;
+    const otherHash = `0x${'77'.repeat(32)}`;
+    const bound = at('bound.assayproof');
+    let honest: Record<string, unknown>;
+    /** Chain id 31337 is the local development chain, where the development reference string counts. */
+    const verdictWith = async (change: object, given: string[], chainId = '31337') => {
+      const file = {
+        version: 1,
+        domain: { chainId, verifyingContract: `0x${'33'.repeat(20)}` },
+        receipt: { ...honest, ...change },
+        signature: `0x${'55'.repeat(65)}`,
+      };
+      return assay('verify', bound, ...given, '--receipt', write('r.json', JSON.stringify(file)));
+    };
+
+    beforeAll(async () => {
+      const bundle = decodeBundle(readFileSync(keyed), keyed);
+      const { samples: one } = heldOutSamples('iris', 1);
+      const { proof: bytes } = await provedBatch(bundle, one, 'mercury', new Uint8Array(32).fill(0x22));
+      writeFileSync(bound, bytes);
+      const [group] = decodeProofFile(bytes, 'proof').groups;
+      honest = {
+        orderHash,
+        modelDigest: bundle.digest,
+        inputRoot: inputRoot(bundle.graph, group!.inputs, 1),
+        outputRoot: outputRoot(bundle.graph, group!.outputs, 1),
         traceRoot: `0x${'00'.repeat(32)}`,
         opCount: 1,
         items: 1,
         amount: '1',
         lane: 'zk',
-        policyHash: hash,
+        policyHash: otherHash,
         executor: `0x${'44'.repeat(20)}`,
         issuedAt: 1,
-      },
-      signature: `0x${'55'.repeat(65)}`,
-    };
-    const { exitCode, verdict } = await assay(
-      'verify',
-      proof,
-      '--key',
-      key,
-      '--receipt',
-      write('r.json', JSON.stringify(receipt)),
-    );
-    expect(exitCode).toBe(1);
-    expect(verdict).toMatchObject({
-      verdict: 'invalid',
-      reason: expect.stringMatching(/bound to 0x, expected 0x2222/) as string,
+      };
+    });
+
+    test('that the proof belongs to', async () => {
+      expect(await verdictWith({}, ['--bundle', keyed, '--dev-srs'])).toMatchObject({
+        exitCode: 0,
+        verdict: { verdict: 'valid' },
+      });
+      // The roots are of tensors whose layout the model alone knows.
+      expect(await verdictWith({}, ['--key', key])).toMatchObject({
+        exitCode: 3,
+        verdict: { verdict: 'undetermined' },
+      });
+    });
+
+    test.each<[what: string, change: object, reason: RegExp]>([
+      ['another order', { orderHash: otherHash }, /bound to 0x2222.*expected 0x7777/],
+      ['another model', { modelDigest: otherHash }, /the receipt about 0x7777/],
+      ['another number of items', { items: 2 }, /has 1 items, the receipt 2/],
+      ['another lane', { lane: 'sampled' }, /sampled lane/],
+      ['another input', { inputRoot: otherHash }, /input of the proof has root/],
+      ['another output', { outputRoot: otherHash }, /output of the proof has root/],
+    ])('of %s', async (_what, change, reason) => {
+      const { exitCode, verdict } = await verdictWith(change, ['--bundle', keyed, '--dev-srs']);
+      expect(exitCode).toBe(1);
+      expect(verdict.reason).toMatch(reason);
+    });
+
+    test('of another chain, under the development reference string', async () => {
+      expect(await verdictWith({}, ['--key', key], '1')).toMatchObject({
+        exitCode: 2,
+        error: { code: 'SRS_DEVELOPMENT' },
+      });
     });
   });
 });

@@ -82,6 +82,42 @@ test('a stranger verifies a receipt with the file, an endpoint and the contract 
   expect(bad).toMatchObject({ exitCode: 1, output: { verdict: { verdict: 'invalid' }, status: 'invalid' } });
 });
 
+test('one digit is proved: valid for a stranger with the key alone, and no forgery of it is', async () => {
+  const { proved } = summary;
+  expect(proved).toMatchObject({ verdict: 'valid', success: true });
+  expect(proved.forgeries.map(({ verdict }) => verdict)).toEqual(['invalid', 'invalid', 'invalid']);
+  const valid = { verdict: 'valid' };
+  const bundle = join(folder, 'lenet5.assay');
+  const byKey = await assay('receipt', 'verify', proved.receipt, '--key', proved.key);
+  expect(byKey).toEqual({
+    exitCode: 0,
+    output: {
+      file: proved.receipt,
+      verdict: valid,
+      // Not posted: the proof stands for itself.
+      status: null,
+      checks: { signature: valid, terms: valid, inputs: valid, outputs: valid, proof: valid },
+    },
+  });
+  const chain = ['--rpc', summary.chain.rpc!, '--rollup', summary.chain.rollup];
+  const byBundle = await assay('receipt', 'verify', proved.receipt, '--bundle', bundle, '--dev-srs', ...chain);
+  expect(byBundle).toMatchObject({ exitCode: 0, output: { checks: { settlement: valid, proof: valid } } });
+  // Nothing to check the proof with; and a chain that is to be asked, of a contract that is not named.
+  expect(await assay('receipt', 'verify', proved.receipt)).toMatchObject({ exitCode: 3 });
+  expect(await assay('receipt', 'verify', proved.receipt, ...chain.slice(0, 2), '--key', proved.key)).toMatchObject({
+    exitCode: 2,
+    output: { error: { code: 'CONFIG_INVALID' } },
+  });
+  expect(await assay('receipt', 'verify', receiptFiles('accepted')[0]!, '--key', proved.key)).toMatchObject({
+    exitCode: 2,
+    output: { error: { code: 'CONFIG_INVALID', meta: { flag: '--rpc' } } },
+  });
+  const wrongContract = [...chain.slice(0, 3), `0x${'11'.repeat(20)}`];
+  expect(await assay('receipt', 'verify', proved.receipt, '--key', proved.key, ...wrongContract)).toMatchObject({
+    exitCode: 1,
+  });
+});
+
 test('a forged receipt is invalid, an outage is undetermined', async () => {
   const original = readFileSync(receiptFiles('accepted')[0]!, 'utf8');
   const parsed = JSON.parse(original) as { outputs: number[][]; receipt: { outputRoot: string } };

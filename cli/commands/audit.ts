@@ -1,10 +1,13 @@
 import { Command } from 'commander';
 import { AssayError } from '../../common/errors.js';
-import { runFamily, type FamilyResult } from '../../prover/audit/attack.js';
-import { FAMILIES } from '../../prover/audit/families/index.js';
-import { plainProver } from '../../prover/audit/plain-prover.js';
+import { decodeBundle } from '../../graph/index.js';
+import { FAMILIES, plainProver, runFamily, type FamilyResult } from '../../prover/audit/index.js';
+import { developmentSrs, openArithmetic, predictJob, ZkProver } from '../../prover/index.js';
+import { auditModel, MODEL_FAMILIES } from '../audit-model.js';
 import { EXIT } from '../exit-codes.js';
-import { table } from '../terminal.js';
+import { readInputFile } from '../files.js';
+import { table, type Terminal } from '../terminal.js';
+import { withoutKey } from '../without-key.js';
 import { terminalOf, wholeNumber } from './common-options.js';
 
 interface AuditFlags {
@@ -14,25 +17,13 @@ interface AuditFlags {
 
 export function auditCommand(): Command {
   return new Command('audit')
-    .description(
-      'Attack the verifier: forge proofs of small random models by every known family; none may be accepted.',
-    )
+    .description('Attack the verifier: forged proofs of every known family, none of which may be accepted.')
+    .argument('[bundle]', 'a bundle (.assay): change real proofs about it; without it, lie about small random models')
     .option('--seeds <count>', 'jobs that each family attacks', wholeNumber, 10)
-    .option('--family <text>', 'only the families whose names hold this text')
-    .action(async (flags: AuditFlags, command: Command) => {
+    .option('--family <text>', 'without a bundle: only the families whose names hold this text')
+    .action(async (file: string | undefined, flags: AuditFlags, command: Command) => {
       const terminal = terminalOf(command);
-      const families = FAMILIES.filter(({ name }) => name.includes(flags.family ?? ''));
-      if (families.length === 0 || flags.seeds === 0)
-        throw new AssayError('CONFIG_INVALID', `no attack fits: family "${flags.family ?? ''}", ${flags.seeds} seeds`, {
-          mend: `Give at least one seed and part of a name, such as "${FAMILIES[0]!.name}".`,
-        });
-      const progress = terminal.progress('attacking', families.length);
-      const results: FamilyResult[] = [];
-      for (const family of families) {
-        results.push(await runFamily(family, plainProver, flags.seeds));
-        progress.update(results.length);
-      }
-      progress.done();
+      const results = await (file === undefined ? attackFamilies(flags, terminal) : attackModel(file, flags, terminal));
       const attempts = results.reduce((sum, result) => sum + result.attempts, 0);
       const broken = results.filter(({ accepted, crashed }) => accepted.length + crashed.length > 0);
       const accepted = results.flatMap((result) => result.accepted);
@@ -60,4 +51,37 @@ export function auditCommand(): Command {
       );
       if (broken.length > 0) process.exitCode = accepted.length > 0 ? EXIT.invalid : EXIT.internal;
     });
+}
+
+async function attackFamilies({ seeds, family = '' }: AuditFlags, terminal: Terminal): Promise<FamilyResult[]> {
+  const families = FAMILIES.filter(({ name }) => name.includes(family));
+  if (families.length === 0 || seeds === 0)
+    throw new AssayError('CONFIG_INVALID', `no attack fits: family "${family}", ${seeds} seeds`, {
+      mend: `Give at least one seed and part of a name, such as "${FAMILIES[0]!.name}".`,
+    });
+  const progress = terminal.progress('attacking', families.length);
+  const results: FamilyResult[] = [];
+  for (const own of families) {
+    results.push(await runFamily(own, plainProver, seeds));
+    progress.update(results.length);
+  }
+  progress.done();
+  return results;
+}
+
+async function attackModel(file: string, { seeds }: AuditFlags, terminal: Terminal): Promise<FamilyResult[]> {
+  const bundle = withoutKey(decodeBundle(readInputFile(file), file));
+  const arithmetic = await openArithmetic();
+  try {
+    // Under the development reference string: what is attacked are the checks of the proof.
+    const srs = developmentSrs(predictJob(bundle.graph, 1).srsPoints, { arithmetic });
+    const prover = new ZkProver({ arithmetic, srs });
+    const progress = terminal.progress('attacking', seeds * MODEL_FAMILIES);
+    const key = { key: prover.keyOf(bundle), srs };
+    const results = auditModel(bundle, prover, key, seeds, (done) => progress.update(done));
+    progress.done();
+    return results;
+  } finally {
+    await arithmetic.close();
+  }
 }

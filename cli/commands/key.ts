@@ -10,6 +10,7 @@ import {
 } from '../../prover/index.js';
 import { checkWritable, readInputFile, writeOutputFile } from '../files.js';
 import { openSrs, withSrsOptions, type SrsFlags } from '../reference-string.js';
+import { withoutKey } from '../without-key.js';
 import { terminalOf } from './common-options.js';
 
 interface KeyFlags extends SrsFlags {
@@ -27,10 +28,7 @@ export function keyCommand(): Command {
     const terminal = terminalOf(own);
     checkWritable(flags.out);
     if (flags.bundleOut !== undefined) checkWritable(flags.bundleOut);
-    // Without the key that it may have already: that may be of another reference string.
-    const { graph, inputs, outputs, sourceHash, report } = decodeBundle(readInputFile(file), file);
-    const parts = { graph, inputs, outputs, sourceHash, report };
-    const bundle = makeBundle(parts);
+    const bundle = withoutKey(decodeBundle(readInputFile(file), file));
     const { srsPoints } = predictJob(bundle.graph, 1);
     const arithmetic = await openArithmetic();
     try {
@@ -42,7 +40,7 @@ export function keyCommand(): Command {
       writeOutputFile(flags.out, bytes);
       const [keyHash, modelDigest] = [modelKeyHash(key), modelKeyDigest(key)];
       if (flags.bundleOut !== undefined)
-        writeOutputFile(flags.bundleOut, encodeBundle(makeBundle({ ...parts, modelKeyHash: keyHash })));
+        writeOutputFile(flags.bundleOut, encodeBundle(makeBundle({ ...bundle, modelKeyHash: keyHash })));
       terminal.result(
         { key: flags.out, sizeBytes: bytes.length, keyHash, modelDigest, bundle: flags.bundleOut ?? null },
         `wrote ${flags.out} (${bytes.length} bytes)\nkey hash     ${keyHash}\nmodel digest ${modelDigest}` +

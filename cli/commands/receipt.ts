@@ -95,8 +95,8 @@ function verifyCommand(): Command {
     }
     try {
       const check = await verifyReceipt(receiptFile, {
-        ...(provider === undefined ? {} : { provider }),
-        ...(rollup === undefined ? {} : { rollup }),
+        provider,
+        rollup,
         settlement: flags.settlement,
         ...model,
       });

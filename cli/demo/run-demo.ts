@@ -16,7 +16,13 @@ import {
   type Bundle,
 } from '../../graph/index.js';
 import { calibrationSamples, heldOutSamples, shippedModel } from '../../models/index.js';
-import { Pipeline, ProverNode, receiptFileOf, type JobView } from '../../pipeline/index.js';
+import {
+  Pipeline,
+  ProverNode,
+  receiptFileOf,
+  type JobView,
+  type Progress as PipelineProgress,
+} from '../../pipeline/index.js';
 import { encodeModelKey, modelKeyHash, predictJob } from '../../prover/index.js';
 import { formatReceiptFile, MAX_BATCH, verifyReceipt, type Hex } from '../../receipts/index.js';
 import { takeOwnership } from '../../pipeline/database/owner-lock.js';
@@ -240,19 +246,21 @@ async function runJobs(pipeline: Pipeline, jobs: readonly DemoJob[], terminal: T
   const signed = new Set<Hex>();
   const running = terminal.progress(`running ${jobs.length} digits and signing receipts`, jobs.length);
   let auditing: Progress | undefined;
-  pipeline.events.on('progress', ({ step, subject }) => {
+  const onProgress = ({ step, subject }: PipelineProgress): void => {
     if (step !== 'sign' || signed.has(subject)) return;
     signed.add(subject);
     running.update(signed.size);
     if (signed.size < jobs.length) return;
     running.done();
     auditing = terminal.progress('posting, drawing, re-executing, settling', null);
-  });
+  };
+  pipeline.events.on('progress', onProgress);
   pipeline.events.on('trouble', (error) => terminal.note(`  trouble, tried again: ${error.message}`));
   const ids: Hex[] = [];
   for (const [i, { request }] of jobs.entries()) ids.push(await pipeline.submit(request, `demo-${i}`));
   const views = await Promise.all(ids.map((id) => pipeline.waitFor(id)));
   auditing?.done();
+  pipeline.events.off('progress', onProgress);
   return views;
 }
 

@@ -250,6 +250,11 @@ const RECIPES = {
   maxPool3x3: (s) => [
     s.matmul(s.add({ kind: 'reshape', name: 'flat', x: s.maxPool(s.input([2, 5, 4]), window([3, 3])) }, [12]), 2),
   ],
+  maxPoolRow: (s) => [s.maxPool(s.input([1, 3, 6]), window([1, 5], [2, 1]))],
+  maxPoolBias: (s) => {
+    const x = s.requant(s.input([2, 4, 4]), 'clamp');
+    return [s.maxPool(s.combine([[x, 1]], s.constant([2, 1, 1], 9)), window([2, 2], [2, 2]))];
+  },
   maxPool1d: (s) => [s.maxPool(s.input([3, 1, 9]), window([1, s.draw.pick([2, 3, 5])], [1, 2]))],
   reduceMax: (s) => [
     s.add({

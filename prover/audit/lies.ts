@@ -107,7 +107,9 @@ function republish(job: AuditJob, plan: Plan, witness: Witness): Statement {
       outputs: group.key.program.outputs.map(({ expression }, i) =>
         expression.products.length > 0 || expression.linear.some(({ source }) => source.kind === 'model')
           ? group.outputs[i]!
-          : Int32Array.from(readView(plan.groups[g]!, expression.linear, expression.axes, witness.y)),
+          : Int32Array.from(
+              readView(plan.groups[g]!, { modelValues: [] }, expression.linear, expression.axes, witness.y),
+            ),
       ),
     })),
   };

@@ -7,6 +7,7 @@ import { buildWitness, modelColumns } from '../prover/witness.js';
 import { expandFunctional } from '../reference/expand-functional.js';
 import { operandTable, sharedTable } from '../reference/product-tables.js';
 import { randomJobs } from '../testing/many-plans.js';
+import { productShape } from '../verifier/product-shape.js';
 import { collectClaims, operandClaim, outputPointBits, sharedWeightAt, wordPointBits, type Claims } from './claims.js';
 import { columnCoefficients } from './coefficients.js';
 import { denseWeights, eqWeight } from './functional.js';
@@ -59,6 +60,12 @@ describe('coefficients of the opening', () => {
       const job = randomJobs(draw);
       const { plan } = job;
       const claims = randomClaims(job, draw);
+      const { count, variables, degree } = productShape(plan);
+      expect(count).toBe(claims.products.length);
+      expect(variables).toBe(Math.max(0, ...claims.products.map((term) => term.variables)));
+      // A shared label or item index has a weight of its own inside the sum.
+      const weighted = claims.products.some((term) => term.sharesBatch || term.weights.shared.length > 0);
+      expect(degree).toBe(weighted ? 3 : 2);
       const entries = [
         { scale: draw.field(), functionals: claims.direct },
         ...claims.products.flatMap((term) =>

@@ -9,7 +9,9 @@
 import { AssayError } from '../../common/errors.js';
 import { operandsOf } from '../../graph/integer/operands.js';
 import type { IntegerGraph, IntegerNode, TensorId } from '../../graph/integer/types.js';
+import { decodeProgram } from './decode-program.js';
 import type { Draft, ProgramWithModel } from './drafts.js';
+import { encodeProgram } from './encode-program.js';
 import { maximum } from './lower-maxima.js';
 import { convolution, matmul, matmulActivations, mul, scale } from './lower-products.js';
 import { requant } from './lower-requant.js';
@@ -17,7 +19,7 @@ import { combine, view } from './lower-views.js';
 import { materialise, splitting } from './materialise.js';
 import { chooseModelBits } from './model-bits.js';
 import { ProgramBuilder } from './program-builder.js';
-import type { PublicOutput } from './types.js';
+import type { Program, PublicOutput } from './types.js';
 
 export type { ProgramWithModel, SlotValues, WitnessOrigin } from './drafts.js';
 
@@ -47,12 +49,24 @@ export function buildProgram(graph: IntegerGraph): ProgramWithModel {
   const { witness, model, tables, inputs, requants, maxima, modelValues, origins, requantNodes } = builder;
   const shape = { witness, model, tables, inputs, requants, maxima, outputs };
   return {
-    program: { ...shape, modelBits: chooseModelBits(shape) },
+    program: withinLimits({ ...shape, modelBits: chooseModelBits(shape) }),
     modelValues,
     origins,
     requantNodes,
     published: published.map(({ tensor }) => tensor),
   };
+}
+
+/** What a verifier would refuse to read is not provable; better said before the work than after. */
+function withinLimits(program: Program): Program {
+  try {
+    decodeProgram(encodeProgram(program));
+    return program;
+  } catch (error) {
+    if (error instanceof AssayError && error.code === 'MODEL_KEY_INVALID')
+      throw new AssayError('NOT_PROVABLE', error.message, { cause: error });
+    throw error;
+  }
 }
 
 /** The expression of a node's output over its axes. */

@@ -25,6 +25,9 @@ import type { Expression, InputSlot, LinearTerm, MaxSlot, Operand, Product, Prog
 export const MAX_PROGRAM_BYTES = 1 << 22;
 /** Tables are compared pair by pair when they are placed. */
 const MAX_TABLES = 512;
+/** Slots, terms, products, outputs: a network of ten thousand nodes has fewer. */
+const MAX_LIST = 1 << 16;
+const MAX_ENTRIES = 1 << 18;
 const MAX_RANK = 16;
 const MAX_SIDE = 2 ** 24;
 const MAX_SLOT_BITS = 30;
@@ -76,7 +79,7 @@ class Reader {
     return Number(this.signedBig(what, BigInt(magnitude)));
   }
 
-  list<T>(what: string, read: (index: number) => T, limit = Number.MAX_SAFE_INTEGER): T[] {
+  list<T>(what: string, read: (index: number) => T, limit = MAX_LIST): T[] {
     // Every item takes a byte at least.
     const count = this.number(`the number of ${what}`, Math.min(this.left, limit));
     return Array.from({ length: count }, (_, i) => read(i));
@@ -324,17 +327,30 @@ function readBlock(input: Reader, targetSpace: readonly number[], sourceSpace: r
     if (targets !== sources) throw refuse(`a block ties ${targets} indices to ${sources} one to one`);
     return { target, source, targetSides, sourceSides, entries: null };
   }
-  let last: Entry = { t: 0, s: 0, weight: 0 };
-  const entries = input.list('entries', (i) => {
-    const t = last.t + input.number('an index of a block', MAX_SIDE);
-    const s = last.s + input.signed('an index of a block', MAX_SIDE);
-    const weight = input.signed('a weight of a block', Number.MAX_SAFE_INTEGER);
-    if (t >= targets || s < 0 || s >= sources)
-      throw refuse(`the entry (${t}, ${s}) of a block of ${targets} by ${sources}`);
-    if (i > 0 && t === last.t && s <= last.s) throw refuse('the entries of a block are not sorted');
-    if (weight === 0) throw refuse('an entry of a block is 0');
-    return (last = { t, s, weight });
-  });
+  let last = { t: 0, s: 0 };
+  const entries: Entry[] = [];
+  input.list(
+    'runs of a block',
+    () => {
+      const count = input.number('entries of a block', MAX_ENTRIES - entries.length);
+      const step = {
+        t: input.number('a step of a block', MAX_SIDE),
+        s: input.signed('a step of a block', MAX_SIDE),
+      };
+      const weight = input.signed('a weight of a block', Number.MAX_SAFE_INTEGER);
+      if (weight === 0) throw refuse('an entry of a block is 0');
+      for (let i = 0; i < count; i++) {
+        const t = last.t + step.t;
+        const s = last.s + step.s;
+        if (t >= targets || s < 0 || s >= sources)
+          throw refuse(`the entry (${t}, ${s}) of a block of ${targets} by ${sources}`);
+        if (entries.length > 0 && step.t === 0 && step.s <= 0) throw refuse('the entries of a block are not sorted');
+        entries.push({ t, s, weight });
+        last = { t, s };
+      }
+    },
+    MAX_ENTRIES,
+  );
   return { target, source, targetSides, sourceSides, entries };
 }
 

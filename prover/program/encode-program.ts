@@ -5,13 +5,17 @@
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
+import { AssayError } from '../../common/errors.js';
 import type { Block } from './blocks.js';
 import type { Expression, LinearTerm, Operand, Product, Program, Table } from './types.js';
 
 class Writer {
   private readonly bytes: number[] = [];
 
+  /** @throws AssayError INTERNAL: a program with such a number has no bytes, and no other program gets them. */
   unsigned(value: number | bigint): this {
+    if (typeof value === 'number' ? !Number.isSafeInteger(value) || value < 0 : typeof value !== 'bigint' || value < 0n)
+      throw new AssayError('INTERNAL', `a shape program holds ${String(value)} where it takes a whole number from 0`);
     let rest = BigInt(value);
     do {
       const low = Number(rest & 0x7fn);
@@ -103,17 +107,22 @@ function writeOperand(out: Writer, { labels, terms, batched }: Operand): void {
   out.list(terms, (term) => writeTerm(out, term));
 }
 
-/** Lists are written as differences: targets never fall, and windows read neighbours. */
+/**
+ * Lists are written as runs of equal steps: (count, step of t, step of s, weight), as long as each can be from the left.
+ * Windows are arithmetic progressions, so that a convolution over 28 pixels takes a few bytes for each tap.
+ */
 function writeBlock(out: Writer, { target, source, targetSides, sourceSides, entries }: Block): void {
   out.numbers(target).numbers(source).numbers(targetSides).numbers(sourceSides);
   out.unsigned(entries === null ? 0 : 1);
   if (entries === null) return;
-  let [t, s] = [0, 0];
-  out.list(entries, (entry) => {
-    out
-      .unsigned(entry.t - t)
-      .signed(entry.s - s)
-      .signed(entry.weight);
-    [t, s] = [entry.t, entry.s];
-  });
+  const runs: { count: number; t: number; s: number; weight: number }[] = [];
+  let before = { t: 0, s: 0 };
+  for (const entry of entries) {
+    const step = { t: entry.t - before.t, s: entry.s - before.s, weight: entry.weight };
+    const run = runs.at(-1);
+    if (run && run.t === step.t && run.s === step.s && run.weight === step.weight) run.count++;
+    else runs.push({ count: 1, ...step });
+    before = entry;
+  }
+  out.list(runs, ({ count, t, s, weight }) => out.unsigned(count).unsigned(t).signed(s).signed(weight));
 }

@@ -87,8 +87,10 @@ export function maximum(b: ProgramBuilder, node: Extract<IntegerNode, { kind: 'm
       terms = addMaximum(b, node, target, taps, true);
       axes = target;
     } else {
-      reduce(2, target[2]!, columns, picks[1]!, rows === 1);
-      reduce(1, target[1]!, rows, picks[0]!, true);
+      // The step that ends at the output's shape must be the one that makes a slot: a single row is only a view.
+      if (rows > 1) reduce(2, target[2]!, columns, picks[1]!, false);
+      reduce(1, target[1]!, rows, picks[0]!, rows > 1);
+      if (rows === 1) reduce(2, target[2]!, columns, picks[1]!, true);
     }
   }
   return { axes: target, linear: terms, products: [] };

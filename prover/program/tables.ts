@@ -49,16 +49,16 @@ const rowsOf = (table: Table): number =>
  */
 export function placeTables(groups: readonly (readonly Table[])[]): TableSpace {
   interface Content {
-    readonly key: string;
     readonly group: number;
     table: Table;
   }
   const contents: Content[] = [];
+  const byKey = new Map<string, number>();
   const indices = groups.map((tables, group) =>
     tables.map((table) => {
       const key = table.kind === 'values' ? `values ${group} ${table.slot}` : `${table.kind} ${table.lo} ${table.hi}`;
-      let index = contents.findIndex((content) => content.key === key);
-      if (index < 0) index = contents.push({ key, group, table }) - 1;
+      const index = byKey.get(key) ?? contents.push({ group, table }) - 1;
+      byKey.set(key, index);
       const content = contents[index]!;
       if (content.table.kind === 'clamp' && table.kind === 'clamp')
         content.table = {

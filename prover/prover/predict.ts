@@ -86,7 +86,8 @@ export function predictProof(
   const columns = columnsOf(plan).length;
   const size = 2 ** n;
   const { witnessChunks, tableChunks, hasMaxima } = plan;
-  const lookupVectors = witnessChunks * (WITNESS_VECTORS + (hasMaxima ? MAXIMUM_VECTORS : 0)) + tableChunks * TABLE_VECTORS;
+  const lookupVectors =
+    witnessChunks * (WITNESS_VECTORS + (hasMaxima ? MAXIMUM_VECTORS : 0)) + tableChunks * TABLE_VECTORS;
   const helperVectors = witnessChunks * (hasMaxima ? 2 : 1) + tableChunks;
   const vectors = helperVectors + Math.max(lookupVectors, OPENING_VECTORS * columns);
   const intBytes = 4 * (3 * witnessChunks + tableChunks);

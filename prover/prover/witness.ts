@@ -97,7 +97,7 @@ export function buildWitness(plan: Plan, groups: readonly GroupWitness[]): Witne
       const isKnown = built.origins[slot]!.kind === 'tensor';
       const { offset, bits } = slotOf(group, slot);
       const itemCells = 2 ** (bits - group.batchBits);
-      const views = taps.map((terms) => readView(group, terms, program.witness[slot]!.axes, witness.y));
+      const views = taps.map((terms) => readView(group, built, terms, program.witness[slot]!.axes, witness.y));
       const padded = Array.from({ length: TAPS }, (_, i) => views[i] ?? views[0]!);
       const strides = cellStrides(program.witness[slot]!.axes);
       const dense = stridesOf(program.witness[slot]!.axes);
@@ -161,41 +161,40 @@ function fillSlot(group: GroupPlan, built: ProgramWithModel, slot: number, value
   });
 }
 
-/** A view of witness slots as integers: item-major, row-major over the target axes. */
+/** A view as integers: item-major, row-major over the target axes. */
 export function readView(
   group: GroupPlan,
+  { modelValues }: Pick<ProgramWithModel, 'modelValues'>,
   terms: readonly LinearTerm[],
   axes: readonly number[],
   y: Int32Array,
-  model?: (slot: number) => { readonly values: Float64Array; readonly axes: readonly number[] },
 ): Float64Array {
+  const { program, items, batchBits } = group;
   const size = sizeOf(axes);
-  const result = new Float64Array(size * group.items);
+  const result = new Float64Array(size * items);
   const strides = stridesOf(axes);
   for (const { coefficient, source, blocks } of terms) {
     const scale = Number(coefficient);
-    const sourceAxes =
-      source.kind === 'witness'
-        ? group.program.witness[source.slot]!.axes
-        : source.kind === 'model'
-          ? model!(source.slot).axes
-          : [];
-    const entries = viewEntries(
-      blocks,
-      strides,
-      source.kind === 'witness' ? cellStrides(sourceAxes) : stridesOf(sourceAxes),
-    );
-    const slot = source.kind === 'witness' ? slotOf(group, source.slot) : null;
-    const itemCells = slot === null ? 0 : 2 ** (slot.bits - group.batchBits);
-    for (let item = 0; item < group.items; item++) {
-      const first = slot === null ? 0 : slot.offset + item * itemCells;
-      for (let i = 0; i < entries.target.length; i++) {
-        const s = entries.source[i]!;
-        const value =
-          source.kind === 'witness' ? y[first + s]! : source.kind === 'model' ? model!(source.slot).values[s]! : 1;
-        result[item * size + entries.target[i]!]! += scale * entries.weight[i]! * value;
-      }
+    if (source.kind === 'witness') {
+      const { offset, bits } = slotOf(group, source.slot);
+      const itemCells = 2 ** (bits - batchBits);
+      const {
+        target,
+        source: cells,
+        weight,
+      } = viewEntries(blocks, strides, cellStrides(program.witness[source.slot]!.axes));
+      for (let item = 0; item < items; item++)
+        for (let i = 0; i < target.length; i++)
+          result[item * size + target[i]!]! += scale * weight[i]! * y[offset + item * itemCells + cells[i]!]!;
+      continue;
     }
+    // The same for every item.
+    const values = source.kind === 'model' ? modelValues[source.slot]! : Float64Array.of(1);
+    const sourceAxes = source.kind === 'model' ? program.model[source.slot]!.axes : [];
+    const { target, source: elements, weight } = viewEntries(blocks, strides, stridesOf(sourceAxes));
+    for (let item = 0; item < items; item++)
+      for (let i = 0; i < target.length; i++)
+        result[item * size + target[i]!]! += scale * weight[i]! * values[elements[i]!]!;
   }
   return result;
 }

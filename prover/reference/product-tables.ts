@@ -31,11 +31,7 @@ export function operandTable(
   const { built } = groups[term.group]!;
   const operand = term.product[side];
   const axes = term.product.labels.map((sideOf, label) => (operand.labels.includes(label) ? sideOf : 1));
-  const model = (slot: number): { values: Float64Array; axes: readonly number[] } => ({
-    values: built.modelValues[slot]!,
-    axes: built.program.model[slot]!.axes,
-  });
-  const view = readView(group, operand.terms, axes, y, model);
+  const view = readView(group, built, operand.terms, axes, y);
   const size = sizeOf(axes);
   const { labels, strides, itemStride } = boundCells(plan, term);
   const free = term.weights[side].map(({ axes: own, sides, weight }) => ({

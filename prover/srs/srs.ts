@@ -59,6 +59,7 @@ export function openingKey(head: SrsHead): OpeningKey {
   const tauG1 = decodeG1(head.tauG1, 'SRS: tau G1', 'SRS_INVALID');
   const lines = pairingLines(G2_GENERATOR, decodeG2(head.tauG2, 'SRS: tau H'));
   if (tauG1.is0()) throw new AssayError('SRS_INVALID', 'SRS: tau G1 is infinity, so tau is 0');
+  if (tauG1.equals(G1_GENERATOR)) throw new AssayError('SRS_INVALID', 'SRS: tau G1 is the generator, so tau is 1');
   if (!pairingHolds(tauG1, G1_GENERATOR, lines))
     throw new AssayError('SRS_INVALID', 'SRS: tau G1 and tau H do not hold the same tau');
   return { srsId: srsIdOf(head), lines };

@@ -235,6 +235,7 @@ export const statementFamilies: readonly TamperFamily[] = [
   {
     name: 'a key whose columns are of another size',
     kinds: ['matmul', 'conv', 'network'],
+    groups: 1,
     async attack(job) {
       const [group] = job.groups;
       const { built } = group!;

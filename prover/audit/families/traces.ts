@@ -179,6 +179,7 @@ export const traceFamilies: readonly TamperFamily[] = [
   {
     name: 'another model: its weights, biases and tables proved under the key of the first',
     kinds: CASE_KINDS,
+    groups: 1,
     async attack(job, draw) {
       const group = job.groups[0]!;
       const other = otherGraph(group.graph, draw);
@@ -196,6 +197,7 @@ export const traceFamilies: readonly TamperFamily[] = [
   {
     name: 'a proof of another model, item or input',
     kinds: CASE_KINDS,
+    groups: 1,
     async attack(job, draw) {
       const group = job.groups[0]!;
       const kind = draw.pick(CASE_KINDS);
