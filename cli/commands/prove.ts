@@ -77,7 +77,8 @@ export function proveCommand(): Command {
           outputs,
           integers: verdict.groups[0]!.outputs.map((values) => [...values]),
         },
-        `${outputsText(outputs, items)}\nwrote ${flags.out} (${bytes.length} bytes, ${proof.length} of them the proof)\nmodel digest ${modelDigest}`,
+        `${outputsText(outputs, items)}\nwrote ${flags.out} (${bytes.length} bytes, ${proof.length} of them the proof)\nmodel digest ${modelDigest}` +
+          (bundle.modelKeyHash === undefined ? ', that of the bundle which `assay key --bundle-out` writes' : ''),
       );
     } finally {
       await arithmetic.close();

@@ -43,7 +43,7 @@ export type ProverRequest = { readonly id: number } & (
 );
 
 export type ProverReply = { readonly id: number } & (
-  | { readonly kind: 'predicted'; readonly forecast: Omit<ProofForecast, 'proveMs'> }
+  | { readonly kind: 'predicted'; readonly forecast: ProofForecast }
   | { readonly kind: 'key'; readonly key: ModelKey }
   | ({ readonly kind: 'proved' } & ProvedJob)
   /** The thread does not have that bundle: ask again with its bytes. */

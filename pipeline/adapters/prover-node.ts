@@ -20,12 +20,6 @@ export interface ProverNodeOptions {
 
 const DEFAULT_BUDGET_BYTES = 2 ** 30;
 
-/**
- * Time of a proof by the memory that it needs, in ns a byte, on one thread. Twice what was measured: 26 for LeNet-5, 41
- * for a matrix of 3 x 4, on a busy machine.
- */
-const PROVE_NS_PER_BYTE = 80;
-
 /** Forecasts and keys kept in this thread, so that an order is not held up by a proof that is being made. */
 const MOST_KEPT = 1_000;
 
@@ -62,7 +56,7 @@ export class ProverNode implements ProverPort {
   predict(bundle: Bundle, items: number): Promise<ProofForecast> {
     return kept(this.forecasts, `${bundle.digest} ${items}`, async () => {
       const { forecast } = await (await this.running()).ask('predicted', bundle, { kind: 'predict', items });
-      return { ...forecast, proveMs: Math.ceil((forecast.memoryBytes * PROVE_NS_PER_BYTE) / 1e6) };
+      return forecast;
     });
   }
 

@@ -22,6 +22,9 @@ function loadSrs({ srs }: ProverSettings, arithmetic: Arithmetic): Srs {
     : decodeSrs(readFileSync(srs.path), srs.path);
 }
 
+/** This machine may be slower or busier than the one that the prover's own forecast is measured on. */
+const SLOWER = 3;
+
 /** Answers all requests but the last. */
 class ProverWorker {
   private readonly bundles = new Map<string, Bundle>();
@@ -35,10 +38,11 @@ class ProverWorker {
       if (bundle === null) return { id, kind: 'bundleWanted' };
       switch (request.kind) {
         case 'predict': {
-          const { rounds, proofBytes, memoryBytes, srsPoints } = this.prover.predict([
+          const { rounds, proofBytes, memoryBytes, srsPoints, singleThreadMs } = this.prover.predict([
             { bundle, items: request.items },
           ]);
-          return { id, kind: 'predicted', forecast: { rounds, proofBytes, memoryBytes, srsPoints } };
+          const proveMs = SLOWER * singleThreadMs;
+          return { id, kind: 'predicted', forecast: { rounds, proofBytes, memoryBytes, srsPoints, proveMs } };
         }
         case 'key':
           return { id, kind: 'key', key: this.prover.keyOf(bundle) };

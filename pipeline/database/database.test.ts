@@ -122,7 +122,7 @@ function contract(open: () => Promise<Database>): void {
 
   it('migrates once', async () => {
     const again = await database.query<{ version: number }>('SELECT version FROM assay.migration ORDER BY version');
-    expect(again).toEqual([{ version: 1 }, { version: 2 }]);
+    expect(again).toEqual([{ version: 1 }, { version: 2 }, { version: 3 }]);
   });
 }
 
@@ -137,6 +137,32 @@ describe('PGlite', () => {
     const second = await openPglite(directory);
     expect(await second.query('SELECT address FROM assay.nodes')).toEqual([{ address: '0x01' }]);
     await second.close();
+  });
+
+  it('brings a database of before the zk lane to the present, its receipts with it', async () => {
+    const directory = join(scratch, 'older');
+    const older = await openPglite(directory);
+    await older.execute(`
+      DROP TABLE assay.proofs;
+      ALTER TABLE assay.receipts DROP COLUMN lane;
+      ALTER TABLE assay.work DROP CONSTRAINT work_step_check;
+      ALTER TABLE assay.work ADD CONSTRAINT work_step_check
+        CHECK (step IN ('run', 'route', 'sign', 'sealing', 'batched', 'post', 'audit', 'settle', 'done'));
+      CREATE INDEX receipts_open ON assay.receipts (signed_at) WHERE batch_hash IS NULL;
+      DELETE FROM assay.migration WHERE version = 3;
+      INSERT INTO assay.work (subject, kind, step, attempt, due_at, hinted_at) VALUES ('0x0a', 'order', 'sealing', 3, 0, 0);
+      INSERT INTO assay.orders (order_hash, requester, idempotency_key, order_json, signature, model_digest, input_file, created_at)
+        VALUES ('0x0a', '0x01', 'key', '{"lane": "sampled"}', '0x', '0x', '', 0);
+      INSERT INTO assay.receipts (receipt_hash, order_hash, executor, receipt_json, signature, signed_at)
+        VALUES ('0x0b', '0x0a', '0x02', '{"lane": "sampled"}', '0x', 0)`);
+    await older.close();
+    const present = await openPglite(directory);
+    expect(await present.query('SELECT receipt_hash, lane FROM assay.receipts')).toEqual([
+      { receipt_hash: '0x0b', lane: 'sampled' },
+    ]);
+    expect(await present.execute(`UPDATE assay.work SET step = 'prove'`)).toBe(1);
+    await expect(present.execute(`UPDATE assay.work SET step = 'express'`)).rejects.toThrow('work_step_check');
+    await present.close();
   });
 
   it('refuses a directory that this or another living process owns, and takes over that of a dead one', async () => {

@@ -3,11 +3,12 @@ import type { Bundle } from '../../graph/index.js';
 import type { JobOrder, Lane } from '../../receipts/types.js';
 import type { ProofProspect, RoutingQuestion } from '../routing.js';
 import type { StageContext } from './context.js';
+import { within } from './within.js';
 
 /**
  * What the routing policy wants to know about an order. The price stands for the value at risk.
  * @param nowMs when the requester's time begins
- * @throws AssayError PROVER_FAILED where a prover was to be asked and did not answer
+ * @throws AssayError PROVER_FAILED, NODE_TIMEOUT where a prover was to be asked and did not answer
  */
 export async function routingQuestion(
   context: Pick<StageContext, 'openLanes' | 'provers' | 'proveTimeoutMs'>,
@@ -45,7 +46,7 @@ async function prospect(
     };
   }
   try {
-    const forecast = await prover.predict(bundle, items);
+    const forecast = await within(prover.predict(bundle, items), proveTimeoutMs, `prover ${prover.name}`);
     return { kind: 'predicted', forecast, limits: { ...prover.limits, proveMs: proveTimeoutMs } };
   } catch (error) {
     if (!(error instanceof AssayError) || (error.kind !== 'usage' && error.kind !== 'invalid')) throw error;

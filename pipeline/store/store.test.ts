@@ -40,6 +40,14 @@ describe('blob store', () => {
     expect(Buffer.from(await store.get(name)).toString()).toBe('whole');
   });
 
+  it('writes a file again whose bytes were changed', async () => {
+    const store = await openBlobStore(directory);
+    const name = await store.put(Buffer.from('sound'));
+    writeFileSync(join(directory, name.slice(0, 2), name), 'wrong');
+    await store.put(Buffer.from('sound'));
+    expect(Buffer.from(await store.get(name)).toString()).toBe('sound');
+  });
+
   it('names the file when the disk refuses', async () => {
     const file = join(directory, 'a-file');
     writeFileSync(file, '');

@@ -11,6 +11,8 @@ import {
   slotsOf,
   type Bundle,
 } from '../../graph/index.js';
+import { encodeG1, G1_GENERATOR } from '../../prover/curve/g1.js';
+import { encodeG2, G2_GENERATOR } from '../../prover/curve/g2.js';
 import { modelKeyHash } from '../../prover/verifier/model-key.js';
 import {
   formatReceiptFile,
@@ -171,8 +173,9 @@ describe.each(['scores', 'arg-max'] as const)('a receipt for a model that ends i
     return { ...file, receipt, signature: await signReceipt(receipt, DOMAIN, executor), ...more };
   };
   const without = (field: keyof ReceiptFile): ReceiptFile => {
-    const { [field]: _left, ...rest } = file;
-    return rest as ReceiptFile;
+    const copy: Partial<Record<keyof ReceiptFile, unknown>> = { ...file };
+    delete copy[field];
+    return copy as ReceiptFile;
   };
 
   it('is valid with the key alone, and with the bundle', async () => {
@@ -185,8 +188,10 @@ describe.each(['scores', 'arg-max'] as const)('a receipt for a model that ends i
     expect((await check(without('evidence'))).checks.proof).toMatchObject({ verdict: 'undetermined' });
     expect((await check(without('inputs'))).checks.proof).toMatchObject({ verdict: 'undetermined' });
     if (ending === 'scores') return;
-    const { published: _, ...evidence } = file.evidence!;
-    expect((await check({ ...file, evidence })).checks.proof).toMatchObject({ verdict: 'undetermined' });
+    const { scheme, proof } = file.evidence!;
+    expect((await check({ ...file, evidence: { scheme, proof } })).checks.proof).toMatchObject({
+      verdict: 'undetermined',
+    });
   });
 
   it('is undetermined where the chain is a real one and the reference string the development one', async () => {
@@ -208,6 +213,14 @@ describe.each(['scores', 'arg-max'] as const)('a receipt for a model that ends i
     const { checks, verdict } = await check(real);
     expect(checks.proof).toMatchObject({ reason: expect.stringContaining('development SRS') as string });
     expect(verdict.verdict).toBe('undetermined');
+  });
+
+  it('is invalid under the key with the head of another reference string', async () => {
+    const key = await prover.keyOf(bundle);
+    const tauG1 = encodeG1(G1_GENERATOR.multiply(5n));
+    const tauG2 = encodeG2(G2_GENERATOR.multiply(5n));
+    const { checks } = await verifyReceipt(file, readerChecks({ key, srs: { tauG1, tauG2 } }));
+    expect(checks.proof).toMatchObject({ reason: expect.stringContaining('another reference string') as string });
   });
 
   const forgeries: [

@@ -125,6 +125,7 @@ export const KNOWN_ATTACKS: readonly KnownAttack[] = [
     families: [
       'two false values that cancel: D + 1 and a round - 1',
       'a false cell, phase L solved for y, compensated by gw',
+      'a false cell, phase L solved for m, compensated by gt',
       'a false output, phase A solved for P and Q with their sum kept',
     ],
   },

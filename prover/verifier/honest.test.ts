@@ -47,7 +47,8 @@ describe('an honest proof is accepted', () => {
   });
 
   it('whatever stands in padding, in unallocated cells and in unreal rows', async () => {
-    for (const [i, kind] of CASE_KINDS.entries()) {
+    // Every second kind; all of them in honest.slow.test.ts.
+    for (const [i, kind] of CASE_KINDS.filter((_, at) => at % 2 === 0).entries()) {
       const draw = new Draw(`padding ${kind}`, 1);
       const job = await makeJob(plainProver, [randomCase(kind, draw, 1 + ((i + 1) % 3))]);
       let filled = 0;

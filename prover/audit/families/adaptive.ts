@@ -62,6 +62,7 @@ const DIRECTIONS: Readonly<Record<string, Direction>> = {
   gx: (v, t, c) => ({ ...v, gx: at(v.gx, c, t) }),
   m: (v, t, c) => ({ ...v, m: at(v.m, c, t) }),
   gt: (v, t, c) => ({ ...v, gt: at(v.gt, c, t) }),
+  'm, compensated by gt': (v, t, c) => ({ ...v, m: at(v.m, c, t), gt: at(v.gt, c, neg(t)) }),
   'y, compensated by gw': (v, t, c) => ({ ...v, y: at(v.y, c, t), gw: at(v.gw, c, neg(t)) }),
   'the committed table': (v, t, c) => ({ ...v, b: at(v.b, c, t) }),
   ...Object.fromEntries(
