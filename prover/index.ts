@@ -14,6 +14,7 @@ export { encodeProofFile } from './files/proof-file.js';
 export { proofFileOf } from './files/proof-file-of.js';
 export { predictJob } from './predict-job.js';
 export type { ProofPrediction } from './prover/predict.js';
+export { PROOF_PHASES, type ProofPhase } from './prover/prove.js';
 export { ZkProver, type Proved, type ProveJob, type SchemeName, type ZkProverOptions } from './prover/zk-prover.js';
 export { developmentSrs } from './srs/development-cache.js';
 export { isDevelopmentSrs } from './srs/development-srs.js';

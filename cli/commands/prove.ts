@@ -6,6 +6,7 @@ import {
   modelKeyDigest,
   openArithmetic,
   predictJob,
+  PROOF_PHASES,
   proofFileOf,
   ZkProver,
   type SchemeName,
@@ -53,8 +54,10 @@ export function proveCommand(): Command {
       const keying = terminal.progress('committing to the weights', null);
       const key = prover.keyOf(bundle);
       keying.done();
-      const proving = terminal.progress('proving', null);
-      const { statement, proof, timings } = prover.prove([{ bundle, items, inputs }]);
+      const proving = terminal.progress('proving, phase', PROOF_PHASES.length);
+      const { statement, proof, timings } = prover.prove([{ bundle, items, inputs }], undefined, (phase) =>
+        proving.update(PROOF_PHASES.indexOf(phase)),
+      );
       proving.done(phasesText(timings));
       const bytes = proofFileOf(statement, proof);
       const checking = terminal.progress('checking', null);

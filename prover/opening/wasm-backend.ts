@@ -14,6 +14,8 @@ import { scoped } from './scoped.js';
 import type { PolynomialBackend } from './types.js';
 
 export interface WasmBackend extends PolynomialBackend<FrVector> {
+  /** Points of the SRS that it holds. */
+  readonly size: number;
   /** [v]; small integers cost by their largest magnitude. @throws AssayError SRS_TOO_SMALL. */
   commit(vector: FrVector | IntVector): Uint8Array;
 }
@@ -27,6 +29,7 @@ export function wasmBackend(arithmetic: Arithmetic, srs: Srs): WasmBackend {
   const points = g1.fromBytes(srs.points);
   const backend: WasmBackend = {
     srsId: srsIdOf(srs),
+    size: points.length,
     fromScalars: (values) => fr.fromBigInts(values),
     toScalars: (vector) => fr.toBigInts(vector),
     commit(vector) {

@@ -67,6 +67,8 @@ export function makePlan(groups: readonly JobGroup[], n: number): Plan {
   };
   if (groups.length < 1 || groups.length > MAX_GROUPS)
     refuse(`${groups.length} job groups: expected 1 to ${MAX_GROUPS}`);
+  // A space of no cells has no chunk to point at.
+  if (groups.some(({ program }) => program.witness.length === 0)) refuse('a group has no witness');
   for (const { items } of groups)
     if (!Number.isInteger(items) || items < 1 || items > MAX_ITEMS)
       refuse(`${items} items: expected 1 to ${MAX_ITEMS}`);

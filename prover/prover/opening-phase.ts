@@ -129,7 +129,7 @@ export function proveOpening(
       if (!isShort(term, length))
         return {
           a: fr.fold(term.a, r),
-          p: 'kind' in term.p ? fr.foldInts(term.p, r) : fr.fold(term.p, r, fr.allocate(length / 2)),
+          p: term.p.kind !== undefined ? fr.foldInts(term.p, r) : fr.fold(term.p, r, fr.allocate(length / 2)),
         };
       if (term.a.length < length / 2) return term;
       // From the next round on an ordinary pair, with the factor of all rounds that it slept through.

@@ -6,11 +6,12 @@ import { mercuryProver } from '../opening/mercury-prover.js';
 import { wasmBackend } from '../opening/wasm-backend.js';
 import { referenceProve, type ReferenceCommitter } from '../reference/reference-prover.js';
 import { developmentSrs } from '../srs/development-cache.js';
-import { openingKey, srsIdOf } from '../srs/srs.js';
+import { openingKey } from '../srs/srs.js';
 import { kzgScheme, SCHEME_CODE } from '../verifier/kzg-scheme.js';
 import type { CommitmentScheme } from '../verifier/scheme.js';
 import type { Statement } from '../verifier/statement.js';
 import { verifyProof } from '../verifier/verify-proof.js';
+import { kzgCommitter } from '../testing/kzg-committer.js';
 import type { Arithmetic } from '../wasm/arithmetic.js';
 import { openArithmetic } from '../wasm/node-arithmetic.js';
 import { makeModelKey } from './make-key.js';
@@ -27,29 +28,13 @@ beforeAll(async () => {
   arithmetic = await openArithmetic({ threads: 2 });
   const srs = developmentSrs(2 ** LARGEST, { arithmetic });
   const backend = wasmBackend(arithmetic, srs);
-  const points = arithmetic.g1.fromBytes(srs.points);
   setup = {
     arithmetic,
-    srsId: srsIdOf(srs),
-    points,
     backend,
     scheme: { name: 'mercury', code: SCHEME_CODE.mercury, prover: mercuryProver },
   };
   scheme = kzgScheme('mercury', openingKey(srs));
-  const { fr, memory } = arithmetic;
-  committer = {
-    name: 'mercury',
-    code: SCHEME_CODE.mercury,
-    srsId: setup.srsId,
-    commit: (column) => Promise.resolve(memory.scoped(() => backend.commit(fr.fromBigInts(column)))),
-    open: (transcript, claim, columns) =>
-      Promise.resolve(
-        memory.scoped(() => {
-          const vectors = columns.map((column) => fr.fromBigInts(column));
-          return mercuryProver.prove(transcript, claim, backend.combine(vectors, claim.coefficients), backend);
-        }),
-      ),
-  };
+  committer = kzgCommitter(arithmetic, backend);
 });
 afterAll(() => arithmetic?.close());
 
@@ -98,7 +83,6 @@ describe('the fast prover equals the reference prover', () => {
     const single = {
       ...setup,
       arithmetic: alone,
-      points: alone.g1.fromBytes(srs.points),
       backend: wasmBackend(alone, srs),
     };
     expect(proveStatement(statement, witnesses, n, single).proof).toEqual(

@@ -6,7 +6,8 @@
  * four. Memory: about 36 bytes times 30 a cell of the columns (`predictProof`).
  */
 import { AssayError } from '../../common/errors.js';
-import type { OpeningProver, PolynomialBackend } from '../opening/types.js';
+import type { OpeningProver } from '../opening/types.js';
+import type { WasmBackend } from '../opening/wasm-backend.js';
 import { add, mul, sub } from '../field/fr.js';
 import { collectClaims, operandClaim, outputPointBits, wordPointBits } from '../plan/claims.js';
 import { columnCoefficients, type OpeningEntry } from '../plan/coefficients.js';
@@ -16,8 +17,7 @@ import { KeccakTranscript, type Transcript } from '../transcript/transcript.js';
 import { encodeProof } from '../verifier/proof.js';
 import { absorbStatement, publicValues, type Statement } from '../verifier/statement.js';
 import type { Arithmetic } from '../wasm/arithmetic.js';
-import { sliceVector, type FrVector } from '../wasm/fr-vectors.js';
-import type { PointVector } from '../wasm/g1.js';
+import { sliceVector } from '../wasm/fr-vectors.js';
 import { proveArithmetic } from './arithmetic-phase.js';
 import { ColumnStore, combineColumns, type Column } from './column-store.js';
 import { startLookup } from './lookup-phase.js';
@@ -27,23 +27,27 @@ import { buildWitness, maskColumns, modelColumns, tableColumns, type GroupWitnes
 /** What a prover commits and opens with. */
 export interface ProverSetup {
   readonly arithmetic: Arithmetic;
-  readonly srsId: Uint8Array;
-  /** At least 2^n points of the SRS. */
-  readonly points: PointVector;
-  readonly backend: PolynomialBackend<FrVector>;
+  /** Holds at least 2^n points of the SRS. */
+  readonly backend: WasmBackend;
   readonly scheme: { readonly name: string; readonly code: number; readonly prover: OpeningProver };
+  /** Told when a phase begins. */
+  readonly onPhase?: (phase: ProofPhase) => void;
 }
 
+/** In their order. */
+export const PROOF_PHASES = [
+  'witness',
+  'commit',
+  'helpers',
+  'lookup',
+  'arithmetic',
+  'openingSumcheck',
+  'opening',
+] as const;
+export type ProofPhase = (typeof PROOF_PHASES)[number];
+
 /** Milliseconds by phase. */
-export interface ProofTimings {
-  readonly witnessMs: number;
-  readonly commitMs: number;
-  readonly helpersMs: number;
-  readonly lookupMs: number;
-  readonly arithmeticMs: number;
-  readonly openingSumcheckMs: number;
-  readonly openingMs: number;
-}
+export type ProofTimings = Readonly<Record<`${ProofPhase}Ms`, number>>;
 
 export interface ProvedStatement {
   readonly proof: Uint8Array;
@@ -63,12 +67,9 @@ export function proveStatement(
   bound: Uint8Array = new Uint8Array(0),
   transcript: Transcript = new KeccakTranscript(),
 ): ProvedStatement {
-  const { arithmetic, points } = setup;
-  if (points.length < 2 ** n)
-    throw new AssayError(
-      'SRS_TOO_SMALL',
-      `the SRS has ${points.length} points, columns of 2^${n} cells need ${2 ** n}`,
-    );
+  const { arithmetic, backend } = setup;
+  if (backend.size < 2 ** n)
+    throw new AssayError('SRS_TOO_SMALL', `the SRS has ${backend.size} points, columns of 2^${n} cells need ${2 ** n}`);
   const plan = makePlan(
     statement.groups.map(({ key, items }) => ({ program: key.program, items })),
     n,
@@ -80,24 +81,25 @@ function run(
   statement: Statement,
   groups: readonly GroupWitness[],
   plan: Plan,
-  { arithmetic, points, backend, scheme, srsId }: ProverSetup,
+  { arithmetic, backend, scheme, onPhase }: ProverSetup,
   bound: Uint8Array,
   transcript: Transcript,
 ): ProvedStatement {
-  const { fr, g1, memory } = arithmetic;
+  const { fr, memory } = arithmetic;
   const { n } = plan;
   const size = 2 ** n;
-  const clock = new Clock();
+  const phases = new Phases(onPhase);
+  phases.begin('witness');
   const values = publicValues(statement);
   const witness = buildWitness(plan, groups);
   const masks = maskColumns(plan);
   const table = tableColumns(plan, groups);
   const store = new ColumnStore(plan);
-  const commit = (column: Column): Uint8Array => g1.msm({ pointer: points.pointer, length: column.length }, column);
+  const commit = (column: Column): Uint8Array => backend.commit(column);
 
   const small = { y: fr.ints(witness.y), r0: fr.ints(witness.r0), r1: fr.ints(witness.r1), m: fr.ints(witness.m) };
-  const witnessMs = clock.lap();
-  absorbStatement(transcript, { scheme: scheme.name, srsId, bound }, plan, statement, values);
+  phases.begin('commit');
+  absorbStatement(transcript, { scheme: scheme.name, srsId: backend.srsId, bound }, plan, statement, values);
   const first: Uint8Array[] = [];
   for (const family of ['y', 'r0', 'r1', 'm'] as const) {
     const all = small[family];
@@ -108,7 +110,7 @@ function run(
     }
   }
   transcript.absorbPoints('commitments', first);
-  const commitMs = clock.lap();
+  phases.begin('helpers');
 
   const alpha = transcript.challenge('alpha');
   const beta = transcript.challenge('beta');
@@ -122,14 +124,14 @@ function run(
       second.push(commit(column));
     });
   transcript.absorbPoints('helper commitments', second);
-  const helpersMs = clock.lap();
+  phases.begin('lookup');
 
   const tau = transcript.challenges('tau', n);
   const brackets = bracketWeights(plan, transcript.challenge('lookup lambda'));
   const proved = lookup.prove(transcript, tau, brackets);
   const sentValues = flattenValues(plan, proved.values);
   transcript.absorbScalars('lookup values', sentValues);
-  const lookupMs = clock.lap();
+  phases.begin('arithmetic');
 
   const claimPoints = {
     witness: [...transcript.challenges('witness chunk point', chunkBits(plan.witnessChunks)), ...proved.point],
@@ -156,7 +158,7 @@ function run(
     model,
   });
   transcript.absorbScalars('operands', products.operands);
-  const arithmeticMs = clock.lap();
+  phases.begin('openingSumcheck');
 
   const gamma = transcript.challenge('gamma');
   const operandEntries: OpeningEntry[] = [];
@@ -172,7 +174,7 @@ function run(
   });
   weights.add(operandEntries);
   const opened = memory.scoped(() => proveOpening(arithmetic, transcript, plan, claim, weights.columns(), columns));
-  const openingSumcheckMs = clock.lap();
+  phases.begin('opening');
 
   const coefficients = columnCoefficients(
     plan,
@@ -201,21 +203,31 @@ function run(
     },
     scheme.code,
   );
-  const openingMs = clock.lap();
-  return {
-    proof,
-    timings: { witnessMs, commitMs, helpersMs, lookupMs, arithmeticMs, openingSumcheckMs, openingMs },
-  };
+  return { proof, timings: phases.end() };
 }
 
-class Clock {
-  private last = performance.now();
+/** Times the phases and tells of each. */
+class Phases {
+  private readonly times: Partial<Record<`${ProofPhase}Ms`, number>> = {};
+  private current: ProofPhase | null = null;
+  private since = 0;
 
-  /** Milliseconds since the last lap. */
-  lap(): number {
+  constructor(private readonly onPhase: ProverSetup['onPhase']) {}
+
+  begin(phase: ProofPhase): void {
+    this.stop();
+    this.current = phase;
+    this.onPhase?.(phase);
+  }
+
+  end(): ProofTimings {
+    this.stop();
+    return this.times as ProofTimings;
+  }
+
+  private stop(): void {
     const now = performance.now();
-    const ms = now - this.last;
-    this.last = now;
-    return ms;
+    if (this.current) this.times[`${this.current}Ms`] = now - this.since;
+    this.since = now;
   }
 }

@@ -10,14 +10,14 @@ import { mercuryProver } from '../opening/mercury-prover.js';
 import type { OpeningKey } from '../opening/types.js';
 import { wasmBackend } from '../opening/wasm-backend.js';
 import { buildProgram, type ProgramWithModel } from '../program/build-program.js';
-import { openingKey, srsIdOf, srsSize, type Srs } from '../srs/srs.js';
+import { openingKey, type Srs } from '../srs/srs.js';
 import { SCHEME_CODE } from '../verifier/kzg-scheme.js';
 import { modelKeyHash, type ModelKey } from '../verifier/model-key.js';
 import type { GroupStatement, Statement } from '../verifier/statement.js';
 import type { Arithmetic } from '../wasm/arithmetic.js';
 import { makeModelKey } from './make-key.js';
 import { chooseColumnBits, predictProof, type ProofPrediction } from './predict.js';
-import { proveStatement, type ProofTimings, type ProverSetup } from './prove.js';
+import { proveStatement, type ProofPhase, type ProofTimings, type ProverSetup } from './prove.js';
 
 export type SchemeName = 'mercury' | 'hyperkzg';
 const SCHEMES = {
@@ -38,6 +38,8 @@ export interface ProveJob {
   readonly items: number;
   /** One array per graph input, item-major. */
   readonly inputs: readonly Int32Array[];
+  /** Every tensor of the graph by its id, item-major, where the caller has them; evaluated here otherwise. */
+  readonly trace?: readonly Int32Array[];
 }
 
 export interface Proved {
@@ -55,16 +57,12 @@ export class ZkProver {
   readonly openingKey: OpeningKey;
   private readonly setup: ProverSetup;
   private readonly models = new Map<string, Prepared>();
-  private readonly srsPoints: number;
 
   /** @throws AssayError SRS_INVALID, POINT_INVALID. */
   constructor({ arithmetic, srs, scheme = 'mercury' }: ZkProverOptions) {
     this.openingKey = openingKey(srs);
-    this.srsPoints = srsSize(srs);
     this.setup = {
       arithmetic,
-      srsId: srsIdOf(srs),
-      points: arithmetic.g1.fromBytes(srs.points),
       backend: wasmBackend(arithmetic, srs),
       scheme: { name: scheme, code: SCHEME_CODE[scheme], prover: SCHEMES[scheme].prover },
     };
@@ -88,23 +86,29 @@ export class ZkProver {
   /**
    * One joint proof of all jobs.
    * @param bound bytes that the proof is tied to, such as the hash of an order.
+   * @param onPhase told when a phase begins.
    * @throws AssayError INPUT_RANGE, NOT_PROVABLE, PROOF_LIMITS, SRS_TOO_SMALL, PROVER_MEMORY.
    */
-  prove(jobs: readonly ProveJob[], bound: Uint8Array = new Uint8Array(0)): Proved {
+  prove(
+    jobs: readonly ProveJob[],
+    bound: Uint8Array = new Uint8Array(0),
+    onPhase?: (phase: ProofPhase) => void,
+  ): Proved {
     const prepared = jobs.map(({ bundle }) => this.prepare(bundle));
     const groups = jobs.map(({ items }, j) => ({ program: prepared[j]!.built.program, items }));
     const n = chooseColumnBits(groups);
-    if (2 ** n > this.srsPoints)
-      throw new AssayError('SRS_TOO_SMALL', `the SRS has ${this.srsPoints} points, this batch needs ${2 ** n}`);
-    const traces = jobs.map(({ bundle, inputs, items }) => evaluateGraph(bundle.graph, inputs, items));
+    const { size } = this.setup.backend;
+    if (2 ** n > size) throw new AssayError('SRS_TOO_SMALL', `the SRS has ${size} points, this batch needs ${2 ** n}`);
+    const traces = jobs.map(({ bundle, inputs, items, trace }) => trace ?? evaluateGraph(bundle.graph, inputs, items));
     const statement: Statement = {
       groups: jobs.map(({ items, inputs }, j): GroupStatement => {
         const { built, key } = prepared[j]!;
         return { key, items, inputs, outputs: built.published.map((id) => traces[j]![id]!) };
       }),
     };
+    const setup = onPhase ? { ...this.setup, onPhase } : this.setup;
     const witness = traces.map((trace, j) => ({ built: prepared[j]!.built, tensor: (id: TensorId) => trace[id]! }));
-    return { statement, ...proveStatement(statement, witness, n, this.setup, bound) };
+    return { statement, ...proveStatement(statement, witness, n, setup, bound) };
   }
 
   private prepare(bundle: Bundle): Prepared {

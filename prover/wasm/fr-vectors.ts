@@ -16,6 +16,8 @@ import type { Argument } from './thread-pool.js';
 export interface FrVector {
   readonly pointer: number;
   readonly length: number;
+  /** Tells it from an IntVector, which is no vector of elements. */
+  readonly kind?: undefined;
 }
 
 export type IntKind = 'I8' | 'I16' | 'I32' | 'F64';
@@ -237,7 +239,7 @@ export class FrVectors {
 
   /** acc_i += c v_i; v may be small integers. */
   axpy(acc: FrVector, c: bigint, v: FrVector | IntVector): void {
-    if (!('kind' in v)) {
+    if (v.kind === undefined) {
       this.#withScalar('frAxpy', acc, c, v);
       return;
     }
@@ -258,7 +260,7 @@ export class FrVectors {
   /** sum of a_i b_i; a may be small integers. */
   dot(a: FrVector | IntVector, b: FrVector): bigint {
     ensureLength(a, b.length, 'left vector');
-    if (!('kind' in a)) return this.#total('frDot', b.length, [each(a), each(b)]);
+    if (a.kind === undefined) return this.#total('frDot', b.length, [each(a), each(b)]);
     return this.core.memory.scoped(() => this.at(this.dotRows(a, 1, b.length, b), 0));
   }
 
@@ -347,10 +349,10 @@ export class FrVectors {
       rows.every((k) => k < outAxis) && columns.every((s) => s < inAxis),
       `an entry lies outside the matrix of ${outAxis} x ${inAxis}`,
     );
-    if ('kind' in input) ensureSmall(input);
+    if (input.kind !== undefined) ensureSmall(input);
     const { memory, pool } = this.core;
-    const name = 'kind' in input ? `frSparse${input.kind}` : 'frSparse';
-    const inBytes = 'kind' in input ? INT_BYTES[input.kind] : ELEMENT_BYTES;
+    const name = input.kind !== undefined ? `frSparse${input.kind}` : 'frSparse';
+    const inBytes = input.kind !== undefined ? INT_BYTES[input.kind] : ELEMENT_BYTES;
     const outStep = outAxis * post * ELEMENT_BYTES;
     const inStep = inAxis * post * inBytes;
     memory.scoped(() => {

@@ -117,7 +117,7 @@ export class G1 {
       throw new AssayError('INTERNAL', `${scalars.length} scalars for ${points.length} points`);
     const { memory } = this.core;
     return memory.scoped(() => {
-      if (!('kind' in scalars)) return this.#sum(points, scalars, chooseWindows(points.length, SCALAR_BITS));
+      if (scalars.kind === undefined) return this.#sum(points, scalars, chooseWindows(points.length, SCALAR_BITS));
       const { largest, nonzero } = this.#measure(scalars);
       if (nonzero === 0) return new Uint8Array(POINT_BYTES);
       const bits = Math.floor(Math.log2(largest)) + 1;
@@ -177,7 +177,7 @@ export class G1 {
     const total = scalars.length;
     const digits = memory.allocate(2 * count * total);
     const [name, source] =
-      'kind' in scalars
+      scalars.kind !== undefined
         ? [`g1Digits${scalars.kind}`, eachInt(scalars)]
         : ['g1DigitsField', { base: scalars.pointer, perPosition: ELEMENT_BYTES }];
     pool.run(name, total, GRAIN, [{ base: digits, perPosition: 2 }, source, total, width, count]);

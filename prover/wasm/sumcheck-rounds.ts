@@ -76,7 +76,7 @@ export class SumcheckRounds {
       const half = halfOf([a, p]);
       const bytes = half * ELEMENT_BYTES;
       const [low, top] =
-        'kind' in p
+        p.kind !== undefined
           ? this.#sums(`roundProducts${p.kind}`, half, PRODUCT_GRAIN, 2, [
               each(a),
               eachInt(p),

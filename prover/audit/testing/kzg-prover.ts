@@ -1,13 +1,13 @@
 /** The reference prover over real commitments, to be attacked: KZG under a development SRS, opened by Mercury. */
-import { mercuryProver } from '../../opening/mercury-prover.js';
 import { wasmBackend } from '../../opening/wasm-backend.js';
 import { makeModelKey } from '../../prover/make-key.js';
-import { referenceProve, type ReferenceCommitter } from '../../reference/reference-prover.js';
+import { referenceProve } from '../../reference/reference-prover.js';
 import { developmentSrs } from '../../srs/development-cache.js';
-import { openingKey, srsIdOf } from '../../srs/srs.js';
-import { kzgScheme, SCHEME_CODE } from '../../verifier/kzg-scheme.js';
+import { openingKey } from '../../srs/srs.js';
+import { kzgScheme } from '../../verifier/kzg-scheme.js';
 import type { ModelKey } from '../../verifier/model-key.js';
 import { verifyProof } from '../../verifier/verify-proof.js';
+import { kzgCommitter } from '../../testing/kzg-committer.js';
 import type { Arithmetic } from '../../wasm/arithmetic.js';
 import type { AuditedProver } from '../audited-prover.js';
 import { plainKey } from '../plain-prover.js';
@@ -16,32 +16,17 @@ import { plainKey } from '../plain-prover.js';
 const LARGEST = 13;
 
 export function kzgProver(arithmetic: Arithmetic): AuditedProver {
-  const { fr, memory, g1 } = arithmetic;
   const srs = developmentSrs(2 ** LARGEST, { arithmetic });
   const backend = wasmBackend(arithmetic, srs);
-  const srsId = srsIdOf(srs);
-  const points = g1.fromBytes(srs.points);
   const scheme = kzgScheme('mercury', openingKey(srs));
-  const committer: ReferenceCommitter = {
-    name: 'mercury',
-    code: SCHEME_CODE.mercury,
-    srsId,
-    commit: (column) => Promise.resolve(memory.scoped(() => backend.commit(fr.fromBigInts(column)))),
-    open: (transcript, claim, columns) =>
-      Promise.resolve(
-        memory.scoped(() => {
-          const vectors = columns.map((column) => fr.fromBigInts(column));
-          return mercuryProver.prove(transcript, claim, backend.combine(vectors, claim.coefficients), backend);
-        }),
-      ),
-  };
+  const committer = kzgCommitter(arithmetic, backend);
   return {
     name: 'reference prover, KZG and Mercury',
     // The roots of a plain key, since these graphs have no ports to describe.
     key: (built): Promise<ModelKey> => {
       const { program } = built;
       const graph = { name: '', tensors: [], nodes: [], inputs: [], outputs: [] };
-      const key = makeModelKey({ graph, inputs: [], outputs: [] }, built, { arithmetic, points, srsId });
+      const key = makeModelKey({ graph, inputs: [], outputs: [] }, built, { arithmetic, backend });
       return Promise.resolve({ ...key, program, roots: plainKey(built).roots });
     },
     prove: (statement, witnesses, n, bound, tampering) =>
