@@ -150,12 +150,12 @@ function pushGroup(factors: readonly Factor[], blocks: readonly Block[]): Factor
     values: denseWeights(weight, sizeOf(ownSides)),
   }));
   const values = new Array<bigint>(sizeOf(sides)).fill(0n);
-  const visit = (i: number, t: number, s: number, weight: number): void => {
+  const visit = (i: number, t: number, s: number, weight: bigint): void => {
     if (i < blocks.length) {
       const own = blocks[i]!;
       const [targets, sources] = [sizeOf(own.targetSides), sizeOf(own.sourceSides)];
       for (const entry of entriesOf(own))
-        visit(i + 1, t * targets + entry.t, s * sources + entry.s, weight * entry.weight);
+        visit(i + 1, t * targets + entry.t, s * sources + entry.s, mul(weight, toField(entry.weight)));
       return;
     }
     const index = unravel(t, targetSides);
@@ -170,11 +170,11 @@ function pushGroup(factors: readonly Factor[], blocks: readonly Block[]): Factor
             )
           ]!,
         ),
-      toField(weight),
+      weight,
     );
     values[s] = add(values[s]!, product);
   };
-  visit(0, 0, 0, 1);
+  visit(0, 0, 0, 1n);
   return { axes, sides, weight: { kind: 'dense', values } };
 }
 

@@ -32,7 +32,7 @@ export interface Block {
 }
 
 /** A block with more entries than this would make verification slow; such a graph is not provable. */
-const MAX_ENTRIES = 1 << 18;
+export const MAX_ENTRIES = 1 << 18;
 
 export const sizeOfTarget = (block: Block): number => sizeOf(block.targetSides);
 export const sizeOfSource = (block: Block): number => sizeOf(block.sourceSides);

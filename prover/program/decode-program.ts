@@ -14,7 +14,7 @@
 import { AssayError } from '../../common/errors.js';
 import { sizeOf } from '../../graph/tensor.js';
 import { MAX_VERIFIER_STEPS, verifierSteps } from '../verifier/check-cost.js';
-import type { Block, Entry } from './blocks.js';
+import { MAX_ENTRIES, type Block, type Entry } from './blocks.js';
 import { encodeProgram } from './encode-program.js';
 import { bitsOfAxes, placeSlots } from './layout.js';
 import { MAX_COLUMN_BITS, MIN_COLUMN_BITS } from './model-bits.js';
@@ -27,7 +27,6 @@ export const MAX_PROGRAM_BYTES = 1 << 22;
 const MAX_TABLES = 512;
 /** Slots, terms, products, outputs: a network of ten thousand nodes has fewer. */
 const MAX_LIST = 1 << 16;
-const MAX_ENTRIES = 1 << 18;
 const MAX_RANK = 16;
 const MAX_SIDE = 2 ** 24;
 const MAX_SLOT_BITS = 30;

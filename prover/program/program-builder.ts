@@ -1,7 +1,7 @@
 /** The program as it grows: slots, tables, and the draft expression of every tensor seen so far. */
 import { AssayError } from '../../common/errors.js';
 import type { IntegerGraph, IntegerNode, RequantNode, TensorId } from '../../graph/integer/types.js';
-import { identityBlocks, type Block } from './blocks.js';
+import { identityBlocks, MAX_ENTRIES, type Block } from './blocks.js';
 import type { Draft, SlotValues, WitnessOrigin } from './drafts.js';
 import { materialiseTerm } from './materialise.js';
 import type { InputSlot, LinearTerm, MaxSlot, ModelSlot, RequantSlot, Table, WitnessSlot } from './types.js';
@@ -20,7 +20,11 @@ export class ProgramBuilder {
   /** The node that computes a tensor. */
   readonly producers: ReadonlyMap<TensorId, IntegerNode>;
 
+  /** @throws AssayError NOT_PROVABLE for an axis longer than the lists that views are made of. */
   constructor(readonly graph: IntegerGraph) {
+    for (const { name, shape } of graph.tensors)
+      if (shape.some((side) => side > MAX_ENTRIES))
+        throw new AssayError('NOT_PROVABLE', `tensor '${name}' has an axis of more than ${MAX_ENTRIES} elements`);
     this.drafts = new Array<Draft | undefined>(graph.tensors.length).fill(undefined);
     this.producers = new Map(graph.nodes.map((node) => [node.output, node]));
   }

@@ -56,7 +56,10 @@ export function placeTables(groups: readonly (readonly Table[])[]): TableSpace {
   const byKey = new Map<string, number>();
   const indices = groups.map((tables, group) =>
     tables.map((table) => {
-      const key = table.kind === 'values' ? `values ${group} ${table.slot}` : `${table.kind} ${table.lo} ${table.hi}`;
+      const key =
+        table.kind === 'values'
+          ? `values ${group} ${table.slot} ${table.qLo} ${table.rows}`
+          : `${table.kind} ${table.lo} ${table.hi}`;
       const index = byKey.get(key) ?? contents.push({ group, table }) - 1;
       byKey.set(key, index);
       const content = contents[index]!;

@@ -12,7 +12,7 @@ import type { ModelKeyFile } from '../files/model-key-file.js';
 import { decodeProofFile } from '../files/proof-file.js';
 import type { OpeningKey } from '../opening/types.js';
 import { isDevelopmentSrs } from '../srs/development-srs.js';
-import { openingKey } from '../srs/srs.js';
+import { openingKey, srsIdOf } from '../srs/srs.js';
 import { MAX_VERIFIER_STEPS, verifierSteps } from './check-cost.js';
 import { requestedOutputs } from './check-outputs.js';
 import { kzgScheme, SCHEME_CODE } from './kzg-scheme.js';
@@ -107,8 +107,8 @@ function accepted(file: Uint8Array, keys: readonly ModelKeyFile[], options: Chec
   };
 }
 
-function openingKeyOf({ key, srs }: ModelKeyFile): OpeningKey {
-  const id = bytesToHex(key.srsId);
+function openingKeyOf({ srs }: ModelKeyFile): OpeningKey {
+  const id = bytesToHex(srsIdOf(srs));
   const known = openingKeys.get(id) ?? openingKey(srs);
   openingKeys.set(id, known);
   return known;
