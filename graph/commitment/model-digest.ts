@@ -255,7 +255,8 @@ export function modelRoots(model: IdentifiedModel): ModelRoots {
 export function digestOfRoots(roots: Omit<ModelRoots, 'digest'>, modelKeyHash?: string): string {
   const bytes = (name: string, hex: string): Uint8Array => {
     const value = fromHex(hex, HASH_BYTES);
-    if (value === null) throw new AssayError('GRAPH_INVALID', `${name} '${hex}' is not 0x and ${2 * HASH_BYTES} hex digits`);
+    if (value === null)
+      throw new AssayError('GRAPH_INVALID', `${name} '${hex}' is not 0x and ${2 * HASH_BYTES} hex digits`);
     return value;
   };
   const digest = new Preimage()
