@@ -79,7 +79,9 @@ async function main(): Promise<void> {
       ...(settings.threads === null ? {} : { threads: settings.threads }),
     });
     const srs = loadSrs(settings, arithmetic);
-    worker = new ProverWorker(new ZkProver({ arithmetic, srs }));
+    const prover = new ZkProver({ arithmetic, srs });
+    prover.warmUp();
+    worker = new ProverWorker(prover);
     const { tauG1, tauG2 } = srs;
     const freeBytes = settings.memoryBudgetBytes - arithmetic.memory.usedBytes;
     port.postMessage({

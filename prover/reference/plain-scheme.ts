@@ -9,7 +9,8 @@ import { AssayError } from '../../common/errors.js';
 import { FR_MODULUS } from '../field/bn254.params.js';
 import { add, fromBytes, mul, toBytes } from '../field/fr.js';
 import { denseWeights, eqWeight } from '../plan/functional.js';
-import type { CombinationClaim, CommitmentScheme } from '../verifier/scheme.js';
+import type { OpeningClaim } from '../opening/types.js';
+import type { CommitmentScheme } from '../verifier/scheme.js';
 
 const SCALAR_BYTES = 32;
 export const PLAIN_SRS_ID = keccak_256(new TextEncoder().encode('assay/plain-columns/1'));
@@ -35,7 +36,7 @@ export const plainScheme: CommitmentScheme = {
   code: 0,
   srsId: PLAIN_SRS_ID,
   openingBytes: (n, columns) => SCALAR_BYTES * columns * 2 ** n,
-  verify(_transcript, { n, commitments, coefficients, point, value }: CombinationClaim, opening: Uint8Array): void {
+  verify(_transcript, { n, commitments, coefficients, point, value }: OpeningClaim, opening: Uint8Array): void {
     const size = 2 ** n;
     const eq = denseWeights(eqWeight(point), size);
     let sum = 0n;

@@ -33,7 +33,7 @@ import { KeccakTranscript, type Transcript } from '../transcript/transcript.js';
 import { productShape } from '../verifier/product-shape.js';
 import { encodeProof, OPENING_DEGREE, type Proof } from '../verifier/proof.js';
 import { absorbStatement, publicValues, type Statement } from '../verifier/statement.js';
-import type { CombinationClaim } from '../verifier/scheme.js';
+import type { OpeningClaim } from '../opening/types.js';
 import { evaluateRound } from '../verifier/sumcheck.js';
 import { operandTable, sharedTable } from './product-tables.js';
 import { proveSumcheck, type ProvedSumcheck } from './reference-sumcheck.js';
@@ -45,7 +45,7 @@ export interface ReferenceCommitter {
   readonly srsId: Uint8Array;
   commit(column: readonly bigint[]): Promise<Uint8Array>;
   /** @param columns in the order of the claim's commitments. */
-  open(transcript: Transcript, claim: CombinationClaim, columns: readonly (readonly bigint[])[]): Promise<Uint8Array>;
+  open(transcript: Transcript, claim: OpeningClaim, columns: readonly (readonly bigint[])[]): Promise<Uint8Array>;
 }
 
 /** The end of a sumcheck as its verifier sees it: the prover may look for values that satisfy it. */
