@@ -1,16 +1,24 @@
 /** The reference string that a command proves or checks with: a file, or the development one by express wish. */
 import { Option, type Command } from 'commander';
+import { bytesToHex } from '@noble/hashes/utils.js';
 import { AssayError } from '../common/errors.js';
+import type { Bundle } from '../graph/index.js';
 import {
   decodeSrs,
   developmentSrs,
+  isDevelopmentSrs,
+  openArithmetic,
+  predictJob,
   requireProductionSrs,
   srsIdOf,
   srsSize,
+  ZkProver,
   type Arithmetic,
+  type ModelKeyFile,
   type Srs,
 } from '../prover/index.js';
 import { readInputFile } from './files.js';
+import { withoutKey } from './without-key.js';
 
 export interface SrsFlags {
   srs?: string;
@@ -41,4 +49,26 @@ export function openSrs(flags: SrsFlags, points: number, arithmetic: Arithmetic)
       meta: { file: flags.srs, expected: points, found: srsSize(srs) },
     });
   return srs;
+}
+
+/**
+ * The key of a model under the reference string named by the flags, whichever key the bundle itself names.
+ * @throws AssayError as openSrs; NOT_PROVABLE.
+ */
+export async function keyOfBundle(flags: SrsFlags, bundle: Bundle): Promise<ModelKeyFile> {
+  const arithmetic = await openArithmetic();
+  try {
+    const srs = openSrs(flags, predictJob(bundle.graph, 1).srsPoints, arithmetic);
+    return { key: new ZkProver({ arithmetic, srs }).keyOf(withoutKey(bundle)), srs };
+  } finally {
+    await arithmetic.close();
+  }
+}
+
+/** The reference string of a key, for whoever has to know on whose ceremony a verdict rests. */
+export function describeSrs({ key }: ModelKeyFile): { srsId: string; development: boolean; text: string } {
+  const srsId = `0x${bytesToHex(key.srsId)}`;
+  const development = isDevelopmentSrs(key.srsId);
+  const warning = development ? ', the development one: anybody can forge such a proof' : '';
+  return { srsId, development, text: `under the reference string ${srsId}${warning}` };
 }

@@ -12,6 +12,7 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
+import { bytesToHex } from '@noble/hashes/utils.js';
 import { AssayError, asAssayError } from '../common/errors.js';
 import type { Hex, JobOrder, Lane } from '../receipts/types.js';
 import { requireProductionSrs } from '../prover/srs/require-production-srs.js';
@@ -138,7 +139,7 @@ export class Pipeline {
       },
       onFailure: (claim, error) => {
         this.trouble(error);
-        return onStageFailure(claim, error, context.clock());
+        return onStageFailure(database, claim, error, context.clock());
       },
       onChange: (claim, dueInMs) => this.changed(claim, dueInMs),
     });
@@ -146,8 +147,9 @@ export class Pipeline {
 
   /**
    * Opens database, queue and store, takes up whatever an earlier process left, and starts to work.
-   * @throws AssayError CONFIG_INVALID, also where the zk lane is to be opened without a prover; SRS_DEVELOPMENT where a
-   * prover uses the development reference string and the chain is not anvil's; DATA_DIRECTORY_BUSY, DATABASE_UNAVAILABLE, DATABASE_NEWER, QUEUE_UNAVAILABLE;
+   * @throws AssayError CONFIG_INVALID, also where the zk lane is to be opened without a prover, or provers differ in their
+   * reference string; SRS_DEVELOPMENT where they use the development one and the chain is not anvil's;
+   * DATA_DIRECTORY_BUSY, DATABASE_UNAVAILABLE, DATABASE_NEWER, QUEUE_UNAVAILABLE;
    * CHAIN_MISMATCH where the database belongs to another chain or contract; DEV_KEY_REFUSED where the poster is one of
    * anvil's accounts and the chain is not anvil's.
    */
@@ -158,6 +160,7 @@ export class Pipeline {
     refuseDevelopmentKeys(chainId, [ports.poster.address]);
     const provers = ports.provers ?? [];
     for (const { srs } of provers) requireProductionSrs(srsIdOf(srs), chainId);
+    requireOneSrs(provers);
     if (settings.openLanes.includes('zk') && provers.length === 0)
       throw new AssayError('CONFIG_INVALID', 'openLanes: the lane `zk` needs a prover, and none is connected.');
     const database =
@@ -253,13 +256,18 @@ export class Pipeline {
     });
   }
 
-  /** Seals what waits without regard to age, and resolves when no step is left to do and every transaction is mined. */
+  /**
+   * Seals what waits without regard to age, and resolves when no step is left to do and every transaction is mined. A
+   * process without a prover does not wait for the steps of the zk lane that need one.
+   */
   async drain(): Promise<void> {
+    const notHere = this.context.provers.length === 0 ? ['done', ...PROOF_STEPS] : ['done'];
     this.draining = true;
     try {
       for (;;) {
         const [row] = await this.database.query<{ open: number }>(
-          `SELECT (SELECT COUNT(*) FROM assay.work WHERE step <> 'done')::int + (SELECT COUNT(*) FROM assay.intents WHERE mined_tx IS NULL)::int AS open`,
+          `SELECT (SELECT COUNT(*) FROM assay.work WHERE step <> ALL($1::text[]))::int + (SELECT COUNT(*) FROM assay.intents WHERE mined_tx IS NULL)::int AS open`,
+          [notHere],
         );
         if (row!.open === 0) return;
         if (this.closing)
@@ -436,7 +444,7 @@ export class Pipeline {
         const why = asAssayError(error);
         this.trouble(why);
         // An outage ends, and the next tick asks again. What is unreadable stays so.
-        if (why.kind === 'infrastructure') continue;
+        if (why.kind === 'infrastructure' && why.code !== 'STORE_CORRUPT') continue;
         answer = ({ reject }) => reject(why);
       }
       this.waiting.get(order_hash)?.forEach(answer);
@@ -446,6 +454,17 @@ export class Pipeline {
 
   private trouble(error: AssayError): void {
     this.events.emit('trouble', error);
+  }
+}
+
+/** A key, and with it a proof, is of one reference string: whichever prover an order comes to must have that one. */
+function requireOneSrs(provers: readonly ProverPort[]): void {
+  const ids = new Set(provers.map(({ srs }) => bytesToHex(srsIdOf(srs))));
+  if (ids.size > 1) {
+    throw new AssayError(
+      'CONFIG_INVALID',
+      `provers: they must share one reference string, and have ${ids.size}: ${[...ids].join(', ')}.`,
+    );
   }
 }
 

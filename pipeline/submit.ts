@@ -1,4 +1,4 @@
-/** Takes an order in: checks it, stores its input, writes the first step. */
+/** Takes an order in: checks it, decides its lane, stores its input, writes the first step. */
 import { AssayError } from '../common/errors.js';
 import { checkInputs, inputRoot } from '../graph/index.js';
 import { hashOrder, verifyOrderSignature } from '../receipts/index.js';
@@ -61,7 +61,8 @@ export async function submitOrder(context: StageContext, request: OrderRequest, 
   const root = inputRoot(bundle.graph, inputs, order.items);
   if (root !== order.inputRoot)
     throw invalid(orderHash, `inputRoot: the order says ${order.inputRoot}, the input hashes to ${root}`);
-  routeJob(await routingQuestion(context, bundle, order, now));
+  // For good: what comes later, a restart with other lanes even, does not undo it.
+  const decision = routeJob(await routingQuestion(context, bundle, order, now));
 
   const inputFile = await store.put(encodeValues(inputs));
   try {
@@ -71,8 +72,8 @@ export async function submitOrder(context: StageContext, request: OrderRequest, 
         [orderHash, now],
       );
       await tx.execute(
-        `INSERT INTO assay.orders (order_hash, requester, idempotency_key, order_json, signature, model_digest, input_file, created_at, wanted_executor)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+        `INSERT INTO assay.orders (order_hash, requester, idempotency_key, order_json, signature, model_digest, input_file, created_at, wanted_executor, lane_decision)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
         [
           orderHash,
           order.requester,
@@ -83,6 +84,7 @@ export async function submitOrder(context: StageContext, request: OrderRequest, 
           inputFile,
           now,
           executor,
+          JSON.stringify(decision),
         ],
       );
       await enqueue(tx, orderHash, 'run', 1);

@@ -16,7 +16,19 @@ import {
   type TestDeployment,
 } from '../test/kill/fixture.js';
 import { freshDirectory, makeTemplate } from '../test/kill/harness.js';
-import { evaluateGraph, type Bundle } from '../graph/index.js';
+import { AssayError } from '../common/errors.js';
+import { evaluateGraph, makeBundle, type Bundle } from '../graph/index.js';
+import type { TensorId } from '../graph/integer/types.js';
+import { encodeG1, G1_GENERATOR } from '../prover/curve/g1.js';
+import { mercuryProver } from '../prover/opening/mercury-prover.js';
+import { wasmBackend } from '../prover/opening/wasm-backend.js';
+import { buildProgram } from '../prover/program/build-program.js';
+import { chooseColumnBits } from '../prover/prover/predict.js';
+import { proveStatement } from '../prover/prover/prove.js';
+import { developmentSrs } from '../prover/srs/development-cache.js';
+import { SCHEME_CODE } from '../prover/verifier/kzg-scheme.js';
+import { modelKeyHash } from '../prover/verifier/model-key.js';
+import { openArithmetic } from '../prover/wasm/node-arithmetic.js';
 import { formatReceiptFile, parseReceiptFile, signOrder, verifyReceipt, type ReceiptFile } from '../receipts/index.js';
 import type { Hex, Lane } from '../receipts/types.js';
 import { startAnvil, type Anvil } from '../verifier-contracts/anvil.js';
@@ -26,6 +38,8 @@ import { Pipeline, type PipelinePorts } from './pipeline.js';
 import type { ExecutorPort, ProvedJob, ProverPort } from './ports.js';
 import type { JobView } from './read-job.js';
 import { receiptFileOf } from './receipt-file-of.js';
+import { onStageFailure } from './stages/on-failure.js';
+import { orderBytes } from './zk/check-proof.js';
 import { readerChecks } from './zk/reader-checks.js';
 
 const scratch = mkdtempSync(join(tmpdir(), 'assay-zk-lane-'));
@@ -67,6 +81,23 @@ interface WorldOptions {
   readonly bundle?: Bundle;
 }
 
+const openPipeline = (deployment: TestDeployment, directory: string, { settings, ports }: WorldOptions) =>
+  Pipeline.open(
+    { dataDirectory: directory, ...QUICK, ...settings },
+    { ...deployment.ports, provers: [prover], ...ports?.(deployment) },
+  );
+
+/** Ends the world's pipeline; then another process opens its data. */
+async function inNextProcess(world: World, options: WorldOptions, work: (pipeline: Pipeline) => Promise<void>) {
+  await world.pipeline.close();
+  const pipeline = await openPipeline(world.deployment, world.directory, options);
+  try {
+    await work(pipeline);
+  } finally {
+    await pipeline.close();
+  }
+}
+
 async function inWorld(options: WorldOptions, work: (world: World) => Promise<void>): Promise<void> {
   const directory = join(scratch, `world-${worlds}`);
   if (!existsSync(directory)) freshDirectory(join(scratch, 'template'), directory);
@@ -79,10 +110,7 @@ async function inWorld(options: WorldOptions, work: (world: World) => Promise<vo
   });
   let pipeline: Pipeline | undefined;
   try {
-    pipeline = await Pipeline.open(
-      { dataDirectory: directory, ...QUICK, ...options.settings },
-      { ...deployment.ports, provers: [prover], ...options.ports?.(deployment) },
-    );
+    pipeline = await openPipeline(deployment, directory, options);
     await work({ deployment, pipeline, directory });
   } finally {
     await pipeline?.close();
@@ -125,6 +153,46 @@ const portOf = (): ProverPort => ({
   prove: (job) => prover.prove(job),
   abort: () => prover.abort(),
 });
+const suspended = ({ pipeline }: World) =>
+  pipeline.database.query('SELECT address FROM assay.nodes WHERE suspended_at IS NOT NULL');
+
+/** A bundle that names a key made from other weights, and a prover that proves under that key. */
+async function misledProver(): Promise<{ port: ProverPort; misled: Bundle; close: () => Promise<void> }> {
+  const tiny = tinyBundle();
+  const swapped = (values: Int8Array | Int32Array, row: number) =>
+    values.map((_, i) => values[i < row ? i + row : i < 2 * row ? i - row : i]!);
+  const nodes = tiny.graph.nodes.map((node) =>
+    node.kind === 'matmul'
+      ? ({ ...node, weight: swapped(node.weight as Int8Array, 4), bias: swapped(node.bias!, 1) } as typeof node)
+      : node,
+  );
+  const other = makeBundle({ ...tiny, graph: { ...tiny.graph, nodes } });
+  const otherKey = await prover.keyOf(other);
+  const misled = makeBundle({ ...tiny, modelKeyHash: modelKeyHash(otherKey) });
+  const key = { ...otherKey, roots: (await prover.keyOf(tiny)).roots };
+
+  const arithmetic = await openArithmetic({ threads: 1 });
+  const backend = wasmBackend(arithmetic, developmentSrs(TINY_SRS_POINTS, { arithmetic }));
+  const scheme = { name: 'mercury', code: SCHEME_CODE.mercury, prover: mercuryProver } as const;
+  const built = buildProgram(other.graph);
+  const prove: ProverPort['prove'] = async ({ orderHash, items, inputs }) => {
+    const trace = evaluateGraph(other.graph, inputs, items);
+    const published = built.published.map((id) => trace[id]!);
+    const statement = { groups: [{ key, items, inputs, outputs: published }] };
+    const columnBits = chooseColumnBits([{ program: built.program, items }]);
+    const witness = [{ built, tensor: (id: TensorId) => trace[id]! }];
+    const { proof } = proveStatement(
+      statement,
+      witness,
+      columnBits,
+      { arithmetic, backend, scheme },
+      orderBytes(orderHash),
+    );
+    return { key, proof, published };
+  };
+  const port = { ...portOf(), predict: (_: Bundle, items: number) => prover.predict(other, items), prove };
+  return { misled, port: { ...port, keyOf: () => Promise.resolve(key) }, close: () => arithmetic.close() };
+}
 const flipped = ({ proof, ...rest }: ProvedJob): ProvedJob => {
   const bytes = proof.slice();
   bytes[bytes.length - 100]! ^= 1;
@@ -156,7 +224,7 @@ describe('an order to the zk lane', () => {
         verdict: { verdict: 'valid' },
         status: null,
         checks: Object.fromEntries(
-          ['signature', 'terms', 'inputs', 'outputs', 'proof'].map((name) => [name, { verdict: 'valid' }]),
+          ['signature', 'terms', 'model', 'inputs', 'outputs', 'proof'].map((name) => [name, { verdict: 'valid' }]),
         ),
       });
       // With the chain: that it is the right contract's, too.
@@ -192,32 +260,103 @@ describe('an order to the zk lane', () => {
     }));
 });
 
-describe('a proof that is not what it should be', () => {
-  it('damaged in the store between proving and verifying: refused, made again, accepted', () => {
-    let damaged = 0;
-    const world: { current?: World } = {};
-    const tampering: ProverPort = {
-      ...proving((_n, proved) => proved()),
-      // The step `verify` asks for the key before it reads the proof.
-      keyOf: async (model) => {
-        const { pipeline, directory } = world.current!;
-        const [row] = await pipeline.database.query<{ proof_file: string }>('SELECT proof_file FROM assay.proofs');
-        if (row !== undefined && damaged++ === 0) {
-          const path = join(directory, 'blobs', row.proof_file.slice(0, 2), row.proof_file);
-          const bytes = readFileSync(path);
-          bytes[200]! ^= 1;
-          writeFileSync(path, bytes);
-        }
-        return prover.keyOf(model);
-      },
-    };
-    return inWorld({ ports: () => ({ provers: [tampering] }) }, async (current) => {
-      world.current = current;
-      const id = await submit(current);
-      expect(await current.pipeline.waitFor(id)).toMatchObject({ outcome: 'accepted', proof: { finding: 'match' } });
-      expect(await refusals(current, id)).toEqual([{ step: 'verify', outcome: 'done', code: 'STORE_CORRUPT' }]);
-    });
+/** A world in which a file of the order comes to harm between proving and verifying, `times` times. */
+function inFragileWorld(
+  column: 'proof_file' | 'output_file',
+  harm: (path: string) => void,
+  times: number,
+  work: (world: World) => Promise<void>,
+): Promise<void> {
+  let harmed = 0;
+  const world: { current?: World } = {};
+  const port: ProverPort = {
+    ...portOf(),
+    // The step `verify` asks for the key before it reads the files.
+    keyOf: async (model) => {
+      const { pipeline, directory } = world.current!;
+      const [row] = await pipeline.database.query<{ name: string }>(
+        `SELECT ${column} AS name FROM assay.proofs JOIN assay.executions USING (order_hash)`,
+      );
+      if (row !== undefined && harmed++ < times) harm(join(directory, 'blobs', row.name.slice(0, 2), row.name));
+      return prover.keyOf(model);
+    },
+  };
+  return inWorld({ ports: () => ({ provers: [port] }) }, async (current) => {
+    world.current = current;
+    await work(current);
   });
+}
+const damage = (path: string): void => {
+  const bytes = readFileSync(path);
+  bytes[bytes.length >> 1]! ^= 1;
+  writeFileSync(path, bytes);
+};
+
+describe('an order that was taken in', () => {
+  it('is not routed again by a process without a prover, nor by one whose prover has less memory', () =>
+    inWorld({ ports: () => ({ executors: [] }) }, async (world) => {
+      const id = await submit(world);
+      await inNextProcess(
+        world,
+        { settings: { openLanes: ['sampled'] }, ports: () => ({ provers: [] }) },
+        async (pipeline) => {
+          await pipeline.drain();
+          expect(await pipeline.job(id)).toMatchObject({ step: 'prove', outcome: null, lane: { lane: 'zk' } });
+        },
+      );
+      const smaller = { ...portOf(), limits: { ...prover.limits, memoryBytes: 1 } };
+      await inNextProcess(world, { ports: () => ({ provers: [smaller] }) }, async (pipeline) => {
+        expect(await pipeline.waitFor(id)).toMatchObject({ outcome: 'accepted', lane: { lane: 'zk' } });
+      });
+    }));
+
+  it('by an earlier release is routed when its turn comes', () =>
+    inWorld({ ports: () => ({ executors: [] }) }, async (world) => {
+      const id = await submit(world);
+      await world.pipeline.database.execute('UPDATE assay.orders SET lane_decision = NULL');
+      await inNextProcess(world, {}, async (pipeline) => {
+        expect(await pipeline.waitFor(id)).toMatchObject({ outcome: 'accepted', lane: { lane: 'zk' } });
+      });
+    }));
+});
+
+describe('a proof that is not what it should be', () => {
+  it.each([
+    ['damaged', damage, 'STORE_CORRUPT'],
+    ['lost', (path: string) => rmSync(path), 'STORE_UNAVAILABLE'],
+  ])('%s in the store between proving and verifying: refused, made again, accepted', (_what, harm, code) =>
+    inFragileWorld('proof_file', harm, 1, async (world) => {
+      const id = await submit(world);
+      expect(await world.pipeline.waitFor(id)).toMatchObject({ outcome: 'accepted', proof: { finding: 'match' } });
+      expect(await refusals(world, id)).toEqual([{ step: 'verify', outcome: 'done', code }]);
+    }),
+  );
+
+  it('damaged in the store each time: the order fails, and can be read', () =>
+    inFragileWorld('proof_file', damage, Infinity, async (world) => {
+      const view = await world.pipeline.waitFor(await submit(world));
+      expect(view).toMatchObject({ outcome: 'failed', error: { code: 'PROOF_INVALID' }, proof: null });
+    }));
+
+  it('under a key that is not made from the model: the order fails, and no executor is condemned', async () => {
+    const { port, misled, close } = await misledProver();
+    await inWorld({ bundle: misled, ports: () => ({ provers: [port] }) }, async (world) => {
+      const request = await orderFor(world.deployment.client, misled, 1, nextNonce++, 'zk');
+      const view = await world.pipeline.waitFor(await world.pipeline.submit(request, 'misled'));
+      expect(view).toMatchObject({ outcome: 'failed', error: { code: 'MODEL_KEY_MISMATCH' }, proof: null });
+      expect(await suspended(world)).toEqual([]);
+    });
+    await close();
+  });
+
+  it('shows a wrong answer although the stored one cannot be read: rejected, and whoever waits is told', () =>
+    inFragileWorld('output_file', damage, 1, async (world) => {
+      const id = await submit(world, 'zk', CHEAT_ON, world.deployment.cheat.address);
+      await expect(world.pipeline.waitFor(id)).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
+      const orders = await world.pipeline.database.query('SELECT outcome, error FROM assay.orders');
+      expect(orders).toMatchObject([{ outcome: 'rejected', error: { meta: { difference: null } } }]);
+      expect(await suspended(world)).toEqual([{ address: world.deployment.cheat.address }]);
+    }));
 
   it('once with a bit flipped, once made for another order: each is refused, the third is accepted', () => {
     const port = proving(async (n, proved) => (n === 0 ? flipped(await proved()) : proved()));
@@ -241,7 +380,7 @@ describe('a proof that is not what it should be', () => {
   it('never any that holds: the order fails, and nothing is called proved', () =>
     inWorld({ ports: () => ({ provers: [proving(async (_n, proved) => flipped(await proved()))] }) }, async (world) => {
       const view = await world.pipeline.waitFor(await submit(world));
-      expect(view).toMatchObject({ outcome: 'failed', error: { code: 'PROOF_INVALID' }, proof: { finding: null } });
+      expect(view).toMatchObject({ outcome: 'failed', error: { code: 'PROOF_INVALID' }, proof: null });
       const file = fileOf(view, world);
       expect(file.evidence).toBeUndefined();
       expect((await asStranger(file)).verdict).toMatchObject({ verdict: 'undetermined' });
@@ -255,9 +394,7 @@ describe('a proof that is not what it should be', () => {
     return inWorld({ ports: () => ({ provers: [lying] }) }, async (world) => {
       const view = await world.pipeline.waitFor(await submit(world));
       expect(view).toMatchObject({ outcome: 'failed', error: { code: 'PROOF_INVALID' } });
-      expect(await world.pipeline.database.query('SELECT 1 FROM assay.nodes WHERE suspended_at IS NOT NULL')).toEqual(
-        [],
-      );
+      expect(await suspended(world)).toEqual([]);
     });
   });
 });
@@ -284,7 +421,8 @@ describe('a prover', () => {
     const hanging: ProverPort = {
       ...portOf(),
       prove: ((n) => (job) => (n++ === 0 ? new Promise<never>(() => undefined) : prover.prove(job)))(0),
-      abort: async () => void aborted++,
+      // Whatever comes of it.
+      abort: () => Promise.reject(new Error(`ended ${++aborted} times`)),
     };
     return inWorld({ settings: { proveTimeoutMs: 2_500 }, ports: () => ({ provers: [hanging] }) }, async (world) => {
       const id = await submit(world);
@@ -293,6 +431,33 @@ describe('a prover', () => {
       expect(await refusals(world, id)).toEqual([{ step: 'prove', outcome: 'failed', code: 'NODE_TIMEOUT' }]);
     });
   });
+
+  it('that has less memory than it said has failed, and is asked again', () => {
+    const full = new AssayError('PROVER_MEMORY', 'it does not fit');
+    const boastful = proving((n, proved) => (n === 0 ? Promise.reject(full) : proved()));
+    return inWorld({ ports: () => ({ provers: [boastful] }) }, async (world) => {
+      const id = await submit(world);
+      expect(await world.pipeline.waitFor(id)).toMatchObject({ outcome: 'accepted' });
+      expect(await refusals(world, id)).toEqual([{ step: 'prove', outcome: 'failed', code: 'PROVER_FAILED' }]);
+    });
+  });
+
+  it('is not blamed for outages: only its own failures end an order', () =>
+    inWorld({}, async (world) => {
+      const { database } = world.pipeline;
+      const subject = await submit(world);
+      await world.pipeline.waitFor(subject);
+      const claim = { subject, kind: 'order', step: 'prove', attempt: 200, retries: 5, instance: 'one' } as const;
+      const failure = () => onStageFailure(database, claim, new AssayError('PROVER_FAILED', 'it ended'), 0);
+      await database.execute(
+        `INSERT INTO assay.attempts (subject, attempt, step, instance, started_at, outcome, error)
+         SELECT $1, n, 'prove', 'one', 0, 'failed', '{"code": "STORE_UNAVAILABLE"}' FROM generate_series(101, 105) n`,
+        [subject],
+      );
+      expect(await failure()).toBe('retry');
+      await database.execute(`UPDATE assay.attempts SET error = '{"code": "PROVER_FAILED"}' WHERE attempt > 100`);
+      expect(await failure()).not.toBe('retry');
+    }));
 
   it('that always fails: the order fails with the reason', () => {
     const broken = proving(() => Promise.reject(new Error('no memory')));
@@ -350,9 +515,20 @@ describe('refused before any work', () => {
       keyOf: async (model) => ({ ...(await other.keyOf(model)), commitments: [] }),
     }).then((wrong) =>
       inWorld({ bundle: wrong }, async (world) => {
-        expect((await refusal(world)).text).toContain(`names the model key ${wrong.modelKeyHash}`);
+        const text = expect.stringContaining(`names the model key ${wrong.modelKeyHash}`) as string;
+        expect(await refusal(world)).toMatchObject({ text });
+        expect(await refusal(world)).toMatchObject({ text });
       }),
     );
+  });
+
+  it('provers of different reference strings', async () => {
+    const srs = { ...prover.srs, tauG1: encodeG1(G1_GENERATOR.multiply(5n)) };
+    const provers = [prover, { ...portOf(), srs }];
+    await expect(inWorld({ ports: () => ({ provers }) }, async () => undefined)).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining('one reference string') as string,
+    });
   });
 
   it('the lane without a prover, and the development reference string on any chain but the local one', async () => {

@@ -7,7 +7,7 @@ import type { SchemeName } from './prover/zk-prover.js';
 
 /**
  * What a proof of one batch of a model will cost; needs neither a reference string nor the prover's arithmetic.
- * @throws AssayError NOT_PROVABLE naming the node; PROOF_LIMITS for a batch beyond the protocol.
+ * @throws AssayError NOT_PROVABLE naming the node; PROOF_LIMITS for a batch beyond the protocol or its verifiers.
  */
 export function predictJob(graph: IntegerGraph, items: number, scheme: SchemeName = 'mercury'): ProofPrediction {
   const groups = [{ program: buildProgram(graph).program, items }];

@@ -10,6 +10,8 @@
  *   position    the header is of the receipt's lane, the index lies in it and is not marked unbound
  *   path        the receipt stands at that index under the batch's root
  *   status      the contract knows the header and calls the receipt final
+ *   model       what the reader checks tensors and proof with is of the receipt's model; another one shows nothing,
+ *               neither for the receipt nor against it, so that they are not checked
  *   inputs, outputs   the tensors in the file lie under the receipt's roots
  *   proof       zk lane: the proof in the file shows, for this order, that the receipt's model gives its output on its
  *               input; the reader's own function checks it (`zkProof`), since a key of the model is needed
@@ -48,7 +50,7 @@ export const SETTLEMENTS = { soft: 'latest', safe: 'safe', finalized: 'finalized
 export type Settlement = keyof typeof SETTLEMENTS;
 
 export type ReceiptCheckName =
-  'settlement' | 'signature' | 'terms' | 'position' | 'path' | 'status' | 'inputs' | 'outputs' | 'proof';
+  'settlement' | 'signature' | 'terms' | 'position' | 'path' | 'status' | 'model' | 'inputs' | 'outputs' | 'proof';
 
 export interface ReceiptCheck {
   readonly verdict: Verdict;
@@ -74,8 +76,15 @@ export interface ZkProofQuestion {
 export type ZkProofAnswer =
   { readonly outputs: readonly (readonly number[])[] } | Exclude<Verdict, { verdict: 'valid' }>;
 
-/** The root of the tensors. @param expected what the receipt says, where several roots are possible for the asker */
-export type RootOf = (tensors: readonly (readonly number[])[], items: number, expected: Hex) => Hex;
+/**
+ * The root of the tensors, or why it cannot be told.
+ * @param expected what the receipt says, where several roots are possible for the asker
+ */
+export type RootOf = (
+  tensors: readonly (readonly number[])[],
+  items: number,
+  expected: Hex,
+) => Hex | Extract<Verdict, { verdict: 'undetermined' }>;
 
 export interface VerifyReceiptOptions {
   /** Absent: the chain is not asked. */
@@ -86,13 +95,18 @@ export interface VerifyReceiptOptions {
   readonly settlement?: Settlement;
   /** Per question to the provider. @default 15000 */
   readonly timeoutMs?: number;
+  /** The model that the functions below are for: where the receipt names another, they are not asked. */
+  readonly modelDigest?: Hex;
   /**
    * Recompute the root of the tensors in the file, from the model's bundle. Where they throw an AssayError of kind
    * usage (wrong number, length or range of tensors), the tensors are invalid.
    */
   readonly inputRoot?: RootOf;
   readonly outputRoot?: RootOf;
-  /** Checks the proof of a receipt of the zk lane, with a key of the model that the reader has. */
+  /**
+   * Checks the proof of a receipt of the zk lane, with a key of the model that the reader has. The chain that it is told
+   * is the file's word, which only `checks.settlement` holds against a provider.
+   */
   readonly zkProof?: (question: ZkProofQuestion) => ZkProofAnswer;
 }
 
@@ -139,13 +153,16 @@ export async function verifyReceipt(file: ReceiptFile, options: VerifyReceiptOpt
   } else if (receipt.lane !== 'zk') {
     checks.status = undetermined('the receipt has not been posted in a batch');
   }
+  const { modelDigest: given } = options;
+  if (given !== undefined) checks.model = checkModel(receipt, given);
+  const own = given === undefined || given === receipt.modelDigest ? options : {};
   for (const [name, tensors, rootOf] of [
-    ['inputs', file.inputs, options.inputRoot],
-    ['outputs', file.outputs, options.outputRoot],
+    ['inputs', file.inputs, own.inputRoot],
+    ['outputs', file.outputs, own.outputRoot],
   ] as const) {
     if (tensors !== undefined) checks[name] = checkTensors(tensors, receipt, name, rootOf);
   }
-  if (receipt.lane === 'zk') checks.proof = checkProof(file, options);
+  if (receipt.lane === 'zk') checks.proof = checkProof(file, own);
   return { verdict: combine(Object.entries(checks)), status, checks };
 }
 
@@ -249,6 +266,12 @@ function meaningOf(status: ReceiptStatus): Verdict {
   }
 }
 
+function checkModel({ modelDigest }: Receipt, given: Hex): Verdict {
+  return given === modelDigest
+    ? VALID
+    : undetermined(`the key or bundle given is of model ${given}, the receipt names ${modelDigest}`);
+}
+
 function checkTensors(
   tensors: readonly (readonly number[])[],
   receipt: Receipt,
@@ -259,7 +282,7 @@ function checkTensors(
     return undetermined(`not checked; the model's bundle is needed to recompute the root of the ${name}`);
   }
   const expected = name === 'inputs' ? receipt.inputRoot : receipt.outputRoot;
-  let found: Hex;
+  let found: ReturnType<RootOf>;
   try {
     found = rootOf(tensors, receipt.items, expected);
   } catch (error) {
@@ -269,6 +292,7 @@ function checkTensors(
     }
     throw error;
   }
+  if (typeof found !== 'string') return found;
   return found === expected ? VALID : invalid(`${name} have root ${found}, the receipt says ${expected}`);
 }
 

@@ -86,6 +86,7 @@ describe('the way of a user', () => {
         exitCode: 0,
         verdict: { verdict: 'valid' },
         development: true,
+        srsId: expect.stringMatching(/^0x[0-9a-f]{64}$/) as string,
         groups: [{ modelDigest: digest, items: 1 }],
       });
   });
@@ -113,7 +114,12 @@ describe('the audit', () => {
     expect(audited['attempts']).toBeGreaterThan(100);
   });
 
-  test('no such family', () => refused(['audit', '--family', 'none of ours'], 'CONFIG_INVALID', /none of ours/));
+  test('no such family, no seed, families of a bundle', async () => {
+    await refused(['audit', '--family', 'none of ours'], 'CONFIG_INVALID', /none of ours/);
+    await refused(['audit', '--seeds', '0'], 'CONFIG_INVALID', /--seeds 0/);
+    await refused(['audit', keyed, '--seeds', '0'], 'CONFIG_INVALID', /--seeds 0/);
+    await refused(['audit', keyed, '--family', 'operands swapped'], 'CONFIG_INVALID', /not on a bundle/);
+  });
 });
 
 describe('reference strings', () => {
@@ -146,6 +152,13 @@ describe('proving', () => {
     await refused(['prove', other, '-i', one, '-o', at('x'), '--dev-srs'], 'MODEL_KEY_MISMATCH', /0x1111/);
   });
 
+  test('a key and a bundle in one file', () =>
+    refused(
+      ['key', plain, '-o', at('x'), '--bundle-out', join(folder, '.', 'x'), '--dev-srs'],
+      'CONFIG_INVALID',
+      /--out and --bundle-out both name/,
+    ));
+
   test('nowhere to write', async () => {
     const nowhere = at('no/such/folder/x');
     await refused(['key', plain, '-o', nowhere, '--dev-srs'], 'FILE_NOT_WRITABLE', /no\/such\/folder/);
@@ -172,7 +185,7 @@ describe('verifying', () => {
     changed[changed.length - 1]! ^= 1;
     expect(await verdictOf(plain, '--key', key)).toMatchObject({
       exitCode: 1,
-      reason: expect.stringMatching(/not a proof file/) as string,
+      reason: expect.stringMatching(/plain\.assay: is not a proof file/) as string,
     });
     expect(await verdictOf(write('cut', bytes.subarray(0, 900)), '--key', key)).toMatchObject({
       exitCode: 1,
@@ -181,15 +194,34 @@ describe('verifying', () => {
     expect(await verdictOf(write('changed', changed), '--key', key)).toMatchObject({ exitCode: 1, verdict: 'invalid' });
   });
 
-  test('the key of another model', async () => {
+  test('the key of another model, or of another reference string: undetermined', async () => {
     const bytes = Buffer.from(readFileSync(key));
     // The graph root is behind the magic and the version.
     bytes[12]! ^= 1;
     expect(decodeModelKey(bytes, 'other')).toBeDefined();
     expect(await verdictOf(proof, '--key', write('other.assaykey', bytes))).toMatchObject({
-      exitCode: 1,
-      reason: expect.stringMatching(/whose key was not given/) as string,
+      exitCode: 3,
+      reason: expect.stringMatching(/^the key is of model 0x.*, the proof is about 0x/) as string,
     });
+    // The bundle names a key, but which proof it is for is decided by the key made anew.
+    const parts = decodeBundle(readFileSync(keyed), keyed);
+    const ceremony = write(
+      'elsewhere.assay',
+      encodeBundle(makeBundle({ ...parts, modelKeyHash: `0x${'11'.repeat(32)}` })),
+    );
+    expect(await verdictOf(proof, '--bundle', ceremony)).toMatchObject({ exitCode: 0 });
+    const other = write('iris-mlp.assay', encodeBundle(compiled('mnist-mlp')));
+    expect(await verdictOf(proof, '--bundle', other)).toMatchObject({ exitCode: 3 });
+  });
+
+  test('a reference string beside a key, which names its own', async () => {
+    const silent = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    try {
+      expect(await main(['node', 'assay', 'verify', proof, '--key', key, '--srs', plain])).toBe(2);
+      expect(await main(['node', 'assay', 'receipt', 'verify', proof, '--key', key, '--srs', plain])).toBe(2);
+    } finally {
+      silent.mockRestore();
+    }
   });
 
   describe('with a receipt', () => {
@@ -197,11 +229,10 @@ describe('verifying', () => {
     const otherHash = `0x${'77'.repeat(32)}`;
     const bound = at('bound.assayproof');
     let honest: Record<string, unknown>;
-    /** Chain id 31337 is the local development chain, where the development reference string counts. */
-    const verdictWith = async (change: object, given: string[], chainId = '31337') => {
+    const verdictWith = async (change: object, given: string[]) => {
       const file = {
         version: 1,
-        domain: { chainId, verifyingContract: `0x${'33'.repeat(20)}` },
+        domain: { chainId: '31337', verifyingContract: `0x${'33'.repeat(20)}` },
         receipt: { ...honest, ...change },
         signature: `0x${'55'.repeat(65)}`,
       };
@@ -230,15 +261,13 @@ describe('verifying', () => {
       };
     });
 
-    test('that the proof belongs to', async () => {
-      expect(await verdictWith({}, ['--bundle', keyed, '--dev-srs'])).toMatchObject({
+    test.each([
+      ['key', () => key],
+      ['bundle', () => keyed],
+    ])('that the proof belongs to, by the %s', async (flag, file) => {
+      expect(await verdictWith({}, [`--${flag}`, file(), '--dev-srs'])).toMatchObject({
         exitCode: 0,
         verdict: { verdict: 'valid' },
-      });
-      // The roots are of tensors whose layout the model alone knows.
-      expect(await verdictWith({}, ['--key', key])).toMatchObject({
-        exitCode: 3,
-        verdict: { verdict: 'undetermined' },
       });
     });
 
@@ -250,13 +279,18 @@ describe('verifying', () => {
       ['another input', { inputRoot: otherHash }, /input of the proof has root/],
       ['another output', { outputRoot: otherHash }, /output of the proof has root/],
     ])('of %s', async (_what, change, reason) => {
-      const { exitCode, verdict } = await verdictWith(change, ['--bundle', keyed, '--dev-srs']);
-      expect(exitCode).toBe(1);
-      expect(verdict.reason).toMatch(reason);
+      for (const given of [
+        ['--bundle', keyed],
+        ['--key', key],
+      ]) {
+        const { exitCode, verdict } = await verdictWith(change, [...given, '--dev-srs']);
+        expect(exitCode).toBe(1);
+        expect(verdict.reason).toMatch(reason);
+      }
     });
 
-    test('of another chain, under the development reference string', async () => {
-      expect(await verdictWith({}, ['--key', key], '1')).toMatchObject({
+    test('of the development chain by its own word: the development key has to be asked for', async () => {
+      expect(await verdictWith({}, ['--key', key])).toMatchObject({
         exitCode: 2,
         error: { code: 'SRS_DEVELOPMENT' },
       });

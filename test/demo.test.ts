@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { main } from '../cli/main.js';
 import type { DemoSummary } from '../cli/demo/run-demo.js';
+import { withoutKey } from '../cli/without-key.js';
+import { decodeBundle, encodeBundle } from '../graph/index.js';
 import { startAnvil } from '../verifier-contracts/anvil.js';
+import { compiled } from './prover/proved-model.js';
 
 const root = mkdtempSync(join(tmpdir(), 'assay-demo-'));
 const folder = join(root, 'demo');
@@ -88,7 +91,12 @@ test('one digit is proved: valid for a stranger with the key alone, and no forge
   expect(proved.forgeries.map(({ verdict }) => verdict)).toEqual(['invalid', 'invalid', 'invalid']);
   const valid = { verdict: 'valid' };
   const bundle = join(folder, 'lenet5.assay');
-  const byKey = await assay('receipt', 'verify', proved.receipt, '--key', proved.key);
+  // Nobody asks the chain that the receipt names, so that the reader has to say that the development key will do.
+  expect(await assay('receipt', 'verify', proved.receipt, '--key', proved.key)).toMatchObject({
+    exitCode: 2,
+    output: { error: { code: 'SRS_DEVELOPMENT' } },
+  });
+  const byKey = await assay('receipt', 'verify', proved.receipt, '--key', proved.key, '--dev-srs');
   expect(byKey).toEqual({
     exitCode: 0,
     output: {
@@ -96,7 +104,9 @@ test('one digit is proved: valid for a stranger with the key alone, and no forge
       verdict: valid,
       // Not posted: the proof stands for itself.
       status: null,
-      checks: { signature: valid, terms: valid, inputs: valid, outputs: valid, proof: valid },
+      checks: { signature: valid, terms: valid, model: valid, inputs: valid, outputs: valid, proof: valid },
+      srsId: expect.stringMatching(/^0x[0-9a-f]{64}$/) as string,
+      development: true,
     },
   });
   const chain = ['--rpc', summary.chain.rpc!, '--rollup', summary.chain.rollup];
@@ -112,6 +122,27 @@ test('one digit is proved: valid for a stranger with the key alone, and no forge
     exitCode: 2,
     output: { error: { code: 'CONFIG_INVALID', meta: { flag: '--rpc' } } },
   });
+  // The sampled lane promises no proof.
+  const sampled = ['receipt', 'verify', receiptFiles('accepted')[0]!, ...chain];
+  for (const needless of [['--key', proved.key], ['--srs', proved.key], ['--dev-srs']])
+    expect(await assay(...sampled, ...needless)).toMatchObject({
+      exitCode: 2,
+      output: { error: { code: 'CONFIG_INVALID', meta: { flag: needless[0] } } },
+    });
+  const plain = join(root, 'plain.assay');
+  writeFileSync(plain, encodeBundle(withoutKey(decodeBundle(readFileSync(bundle), bundle))));
+  expect(await assay('receipt', 'verify', proved.receipt, '--bundle', plain, '--dev-srs')).toMatchObject({
+    exitCode: 0,
+  });
+  // With another model than the receipt's the reader learns nothing about it.
+  const other = join(root, 'iris.assay');
+  writeFileSync(other, encodeBundle(compiled('iris')));
+  const undetermined = { exitCode: 3, output: { checks: { model: { verdict: 'undetermined' } } } };
+  expect(await assay('receipt', 'verify', proved.receipt, '--bundle', other, '--dev-srs')).toMatchObject(undetermined);
+  expect(await assay(...sampled, '--bundle', other)).toMatchObject(undetermined);
+  expect(
+    await assay('receipt', 'verify', proved.receipt, '--bundle', other, '--key', proved.key, '--dev-srs'),
+  ).toMatchObject({ exitCode: 2, output: { error: { code: 'CONFIG_INVALID', meta: { flag: '--key' } } } });
   const wrongContract = [...chain.slice(0, 3), `0x${'11'.repeat(20)}`];
   expect(await assay('receipt', 'verify', proved.receipt, '--key', proved.key, ...wrongContract)).toMatchObject({
     exitCode: 1,

@@ -23,6 +23,7 @@ export function auditCommand(): Command {
     .option('--family <text>', 'without a bundle: only the families whose names hold this text')
     .action(async (file: string | undefined, flags: AuditFlags, command: Command) => {
       const terminal = terminalOf(command);
+      checkFlags(file, flags);
       const results = await (file === undefined ? attackFamilies(flags, terminal) : attackModel(file, flags, terminal));
       const attempts = results.reduce((sum, result) => sum + result.attempts, 0);
       const broken = results.filter(({ accepted, crashed }) => accepted.length + crashed.length > 0);
@@ -53,11 +54,21 @@ export function auditCommand(): Command {
     });
 }
 
+/** An audit that attacks nothing, or not what was asked for, would pass. @throws AssayError CONFIG_INVALID */
+function checkFlags(file: string | undefined, { seeds, family }: AuditFlags): void {
+  if (seeds === 0)
+    throw new AssayError('CONFIG_INVALID', '--seeds 0 attacks nothing', { mend: 'Give at least one seed.' });
+  if (file !== undefined && family !== undefined)
+    throw new AssayError('CONFIG_INVALID', '--family chooses among attacks on random models, not on a bundle', {
+      mend: 'Leave out the bundle, or --family.',
+    });
+}
+
 async function attackFamilies({ seeds, family = '' }: AuditFlags, terminal: Terminal): Promise<FamilyResult[]> {
   const families = FAMILIES.filter(({ name }) => name.includes(family));
-  if (families.length === 0 || seeds === 0)
-    throw new AssayError('CONFIG_INVALID', `no attack fits: family "${family}", ${seeds} seeds`, {
-      mend: `Give at least one seed and part of a name, such as "${FAMILIES[0]!.name}".`,
+  if (families.length === 0)
+    throw new AssayError('CONFIG_INVALID', `no attack fits the family "${family}"`, {
+      mend: `Give part of a name, such as "${FAMILIES[0]!.name}".`,
     });
   const progress = terminal.progress('attacking', families.length);
   const results: FamilyResult[] = [];

@@ -69,7 +69,7 @@ reference string for development, under which anybody can forge a proof, and pro
 
 Next:
   ${verify}
-  npx assay receipt verify ${proved.receipt} --key ${proved.key}
+  npx assay receipt verify ${proved.receipt} --key ${proved.key} --dev-srs
   npx assay inspect ${folder}${model.name}.assay
   npx assay compile your-model.onnx --calibration samples.npz
   npx assay doctor`;

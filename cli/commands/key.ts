@@ -1,4 +1,6 @@
+import { resolve } from 'node:path';
 import { Command } from 'commander';
+import { AssayError } from '../../common/errors.js';
 import { decodeBundle, encodeBundle, makeBundle } from '../../graph/index.js';
 import {
   encodeModelKey,
@@ -27,7 +29,13 @@ export function keyCommand(): Command {
   return withSrsOptions(command).action(async (file: string, flags: KeyFlags, own: Command) => {
     const terminal = terminalOf(own);
     checkWritable(flags.out);
-    if (flags.bundleOut !== undefined) checkWritable(flags.bundleOut);
+    if (flags.bundleOut !== undefined) {
+      checkWritable(flags.bundleOut);
+      if (resolve(flags.bundleOut) === resolve(flags.out))
+        throw new AssayError('CONFIG_INVALID', `--out and --bundle-out both name ${flags.out}`, {
+          mend: 'Give the key and the bundle a file each.',
+        });
+    }
     const bundle = withoutKey(decodeBundle(readInputFile(file), file));
     const { srsPoints } = predictJob(bundle.graph, 1);
     const arithmetic = await openArithmetic();

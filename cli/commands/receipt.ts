@@ -1,8 +1,14 @@
 import type { JsonRpcProvider } from 'ethers';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { decodeBundle, inputRoot, outputRoot, type Bundle } from '../../graph/index.js';
+import { decodeBundle, inputRoot, makeBundle, outputRoot, type Bundle } from '../../graph/index.js';
 import { readerChecks } from '../../pipeline/zk/reader-checks.js';
-import { decodeModelKey, openArithmetic, predictJob, ZkProver, type ModelKeyFile } from '../../prover/index.js';
+import {
+  decodeModelKey,
+  modelKeyDigest,
+  modelKeyHash,
+  requireProductionSrs,
+  type ModelKeyFile,
+} from '../../prover/index.js';
 import {
   parseReceiptFile,
   SETTLEMENTS,
@@ -16,7 +22,7 @@ import { AssayError } from '../../common/errors.js';
 import { connectChain } from '../../verifier-contracts/connect-chain.js';
 import { EXIT, exitCodeOfVerdict } from '../exit-codes.js';
 import { readInputFile } from '../files.js';
-import { openSrs, withSrsOptions, type SrsFlags } from '../reference-string.js';
+import { describeSrs, keyOfBundle, withSrsOptions, type SrsFlags } from '../reference-string.js';
 import { terminalOf } from './common-options.js';
 
 interface VerifyFlags extends SrsFlags {
@@ -66,9 +72,11 @@ function verifyCommand(): Command {
     .option('--rpc <url>', 'JSON-RPC endpoint of the chain; a receipt of the zk lane can do without')
     .option('--rollup <address>', 'the rollup contract that you trust; never taken from the file', address)
     .option('--bundle <file>', 'the model: recompute the roots of the tensors in the file, and the model digest')
-    .option(
-      '--key <file>',
-      'the key of the model (.assaykey): checks the proof of a receipt of the zk lane; --bundle with --srs or --dev-srs makes it anew',
+    .addOption(
+      new Option(
+        '--key <file>',
+        'the key of the model (.assaykey): checks the proof of a receipt of the zk lane; --bundle with --srs or --dev-srs makes it anew',
+      ).conflicts('srs'),
     )
     .addOption(
       new Option('--settlement <depth>', 'how deep in the chain the answer must lie')
@@ -81,7 +89,8 @@ function verifyCommand(): Command {
     checkFlags(receiptFile, flags);
     const bundle = flags.bundle === undefined ? undefined : decodeBundle(readInputFile(flags.bundle), flags.bundle);
     const { rollup } = flags;
-    const model = await modelChecks(receiptFile, flags, bundle);
+    const key = await keyOf(flags, bundle);
+    const model = modelChecks(flags, key, bundle);
     let provider: JsonRpcProvider | undefined;
     try {
       if (flags.rpc !== undefined) provider = await connectChain(flags.rpc);
@@ -100,16 +109,14 @@ function verifyCommand(): Command {
         settlement: flags.settlement,
         ...model,
       });
-      const otherModel =
-        bundle === undefined || bundle.digest === receiptFile.receipt.modelDigest
-          ? null
-          : `model: ${flags.bundle} has digest ${bundle.digest}, the receipt says ${receiptFile.receipt.modelDigest}`;
-      const verdict = otherModel === null ? check.verdict : { verdict: 'invalid' as const, reason: otherModel };
+      const { verdict } = check;
+      const srs = key === undefined ? undefined : describeSrs(key);
       const lines = Object.entries(check.checks).map(
         ([name, result]) => `  ${name.padEnd(10)} ${result.verdict}${'reason' in result ? `: ${result.reason}` : ''}`,
       );
+      if (srs !== undefined) lines.push(`  ${srs.text}`);
       terminal.result(
-        { file, rollup, ...check, verdict },
+        { file, rollup, ...check, ...(srs === undefined ? {} : { srsId: srs.srsId, development: srs.development }) },
         `${verdict.verdict}${'reason' in verdict ? `: ${verdict.reason}` : ''}\n${lines.join('\n')}\n  on chain   ${check.status ?? (receiptFile.batch === undefined ? 'not posted' : 'not answered')}`,
       );
       process.exitCode = exitCodeOfVerdict(verdict);
@@ -119,49 +126,66 @@ function verifyCommand(): Command {
   });
 }
 
-/** @throws AssayError CONFIG_INVALID where the chain has to be asked, and a flag for that is missing. */
-function checkFlags({ receipt }: ReceiptFile, { rpc, rollup }: VerifyFlags): void {
-  if (rpc !== undefined && rollup !== undefined) return;
-  if (receipt.lane === 'zk' && rpc === undefined) return;
-  const missing = rpc === undefined ? '--rpc' : '--rollup';
-  throw new AssayError(
-    'CONFIG_INVALID',
-    `a receipt of the ${receipt.lane} lane is checked against the chain: ${missing} is missing`,
-    {
-      mend: 'Give --rpc URL and --rollup ADDRESS.',
-      meta: { flag: missing },
-    },
-  );
+/**
+ * @throws AssayError CONFIG_INVALID where the chain has to be asked, and a flag for that is missing; and for a flag that
+ * would check a proof, where none is promised.
+ */
+function checkFlags({ receipt: { lane } }: ReceiptFile, { rpc, rollup, key, srs, devSrs }: VerifyFlags): void {
+  const isZk = lane === 'zk';
+  if (rpc === undefined ? !isZk : rollup === undefined) {
+    const missing = rpc === undefined ? '--rpc' : '--rollup';
+    throw new AssayError(
+      'CONFIG_INVALID',
+      `a receipt of the ${lane} lane is checked against the chain: ${missing} is missing`,
+      { mend: 'Give --rpc URL and --rollup ADDRESS.', meta: { flag: missing } },
+    );
+  }
+  const needless = key !== undefined ? '--key' : srs !== undefined ? '--srs' : devSrs ? '--dev-srs' : undefined;
+  if (!isZk && needless !== undefined)
+    throw new AssayError('CONFIG_INVALID', `a receipt of the ${lane} lane has no proof that ${needless} could check`, {
+      mend: `Leave out ${needless}.`,
+      meta: { flag: needless },
+    });
 }
 
 /** What can be checked with the files of the model that the reader has. */
-async function modelChecks(
-  { receipt }: ReceiptFile,
-  flags: VerifyFlags,
+function modelChecks(
+  { rpc, devSrs }: VerifyFlags,
+  key: ModelKeyFile | undefined,
   bundle: Bundle | undefined,
-): Promise<Pick<VerifyReceiptOptions, 'inputRoot' | 'outputRoot' | 'zkProof'>> {
-  const key = receipt.lane === 'zk' ? await keyOf(flags, bundle) : undefined;
-  if (key !== undefined) return readerChecks(key, bundle);
+): Pick<VerifyReceiptOptions, 'modelDigest' | 'inputRoot' | 'outputRoot' | 'zkProof'> {
+  if (key !== undefined) {
+    // The chain that the receipt names is the word of its writer as long as no endpoint is asked for its id.
+    if (rpc === undefined && devSrs !== true) requireProductionSrs(key.key.srsId, undefined);
+    return readerChecks(key, bundle);
+  }
   if (bundle === undefined) return {};
-  const { graph } = bundle;
+  const { graph, digest } = bundle;
   const integers = (tensors: readonly (readonly number[])[]) => tensors.map((values) => Int32Array.from(values));
   return {
+    modelDigest: digest as Hex,
     inputRoot: (tensors, items) => inputRoot(graph, integers(tensors), items) as Hex,
     outputRoot: (tensors, items) => outputRoot(graph, integers(tensors), items) as Hex,
   };
 }
 
-/** The key from its file, or made from the bundle. */
+/**
+ * The key from its file, or made from the bundle.
+ * @throws AssayError CONFIG_INVALID for the files of two models.
+ */
 async function keyOf(flags: VerifyFlags, bundle: Bundle | undefined): Promise<ModelKeyFile | undefined> {
-  if (flags.key !== undefined) return decodeModelKey(readInputFile(flags.key), flags.key);
-  if (bundle === undefined || (flags.srs === undefined && flags.devSrs !== true)) return undefined;
-  const arithmetic = await openArithmetic();
-  try {
-    const srs = openSrs(flags, predictJob(bundle.graph, 1).srsPoints, arithmetic);
-    return { key: new ZkProver({ arithmetic, srs }).keyOf(bundle), srs };
-  } finally {
-    await arithmetic.close();
+  if (flags.key === undefined) {
+    if (bundle === undefined || (flags.srs === undefined && flags.devSrs !== true)) return undefined;
+    return keyOfBundle(flags, bundle);
   }
+  const key = decodeModelKey(readInputFile(flags.key), flags.key);
+  const digest = modelKeyDigest(key.key);
+  if (bundle !== undefined && makeBundle({ ...bundle, modelKeyHash: modelKeyHash(key.key) }).digest !== digest)
+    throw new AssayError('CONFIG_INVALID', `${flags.key} is the key of another model than ${flags.bundle}`, {
+      mend: 'Give the key and the bundle of one model, or one of the two.',
+      meta: { flag: '--key', modelDigest: digest },
+    });
+  return key;
 }
 
 function readReceipt(file: string): ReceiptFile {

@@ -1,14 +1,13 @@
 import { Command, Option } from 'commander';
 import { hexToBytes } from '@noble/hashes/utils.js';
-import { decodeBundle, inputRoot, outputRoot, type Bundle } from '../../graph/index.js';
+import { decodeBundle, type Bundle } from '../../graph/index.js';
+import { readerChecks } from '../../pipeline/zk/reader-checks.js';
 import {
   checkProof,
   decodeModelKey,
-  isDevelopmentSrs,
-  openArithmetic,
-  predictJob,
+  decodeProofFile,
+  modelKeyDigest,
   requireProductionSrs,
-  ZkProver,
   type ModelKeyFile,
   type ProofVerdict,
 } from '../../prover/index.js';
@@ -17,7 +16,7 @@ import { AssayError } from '../../common/errors.js';
 import { exitCodeOfVerdict } from '../exit-codes.js';
 import { readInputFile } from '../files.js';
 import { outputsText, readableOutputs } from '../outputs.js';
-import { openSrs, withSrsOptions, type SrsFlags } from '../reference-string.js';
+import { describeSrs, keyOfBundle, withSrsOptions, type SrsFlags } from '../reference-string.js';
 import { terminalOf } from './common-options.js';
 
 interface VerifyFlags extends SrsFlags {
@@ -30,7 +29,7 @@ export function verifyCommand(): Command {
   const command = new Command('verify')
     .description('Check a proof with the key of its model, or with the model itself.')
     .argument('<proof>', 'a proof file (.assayproof)')
-    .addOption(new Option('--key <file>', 'the key of the model (.assaykey)').conflicts('bundle'))
+    .addOption(new Option('--key <file>', 'the key of the model (.assaykey)').conflicts(['bundle', 'srs']))
     .option(
       '--bundle <file>',
       'the model (.assay): its key is made again, from --srs or --dev-srs, and must be the one meant',
@@ -43,20 +42,26 @@ export function verifyCommand(): Command {
         ? undefined
         : parseReceiptFile(new TextDecoder().decode(readInputFile(flags.receipt)), flags.receipt);
     const { key, bundle } = await openKey(flags);
-    // The development reference string counts only where the user or the chain of the receipt says so.
-    if (flags.devSrs !== true) requireProductionSrs(key.key.srsId, receipt?.domain.chainId);
+    // Nothing asks a chain here, and the one that a receipt names is the word of its writer.
+    if (flags.devSrs !== true) requireProductionSrs(key.key.srsId, undefined);
+    const given = modelKeyDigest(key.key);
+    const other = otherModel(proof, given);
     const startedAt = performance.now();
     const checked = checkProof(proof, [key], {
       acceptDevelopmentSrs: true,
+      name: file,
       ...(receipt === undefined ? {} : { bound: hexToBytes(receipt.receipt.orderHash.slice(2)) }),
     });
     const verifyMs = performance.now() - startedAt;
     const verdict: Verdict =
-      checked.verdict === 'invalid'
-        ? checked
-        : receipt === undefined
-          ? { verdict: 'valid' }
-          : receiptVerdict(receipt, checked, bundle);
+      other !== undefined
+        ? // Not the key of its model: that says nothing about the proof.
+          { verdict: 'undetermined', reason: `the key is of model ${given}, the proof is about ${other}` }
+        : checked.verdict === 'invalid'
+          ? checked
+          : receipt === undefined
+            ? { verdict: 'valid' }
+            : receiptVerdict(receipt, checked, key, bundle);
     const groups = checked.verdict === 'valid' ? checked.groups : [];
     const lines = groups.flatMap(({ modelDigest, items, outputs }) => [
       `  model ${modelDigest}, ${items} item${items === 1 ? '' : 's'}`,
@@ -64,14 +69,15 @@ export function verifyCommand(): Command {
         ? outputs.map((values, i) => `  output ${i} as integers: ${values.join(', ')}`).join('\n')
         : outputsText(readableOutputs(bundle, outputs, items), items),
     ]);
-    if (isDevelopmentSrs(key.key.srsId))
-      lines.push('  under the development reference string: anybody can forge such a proof');
+    const { srsId, development, text } = describeSrs(key);
+    lines.push(`  ${text}`);
     terminalOf(own).result(
       {
         file,
         verdict,
         verifyMs,
-        development: isDevelopmentSrs(key.key.srsId),
+        srsId,
+        development,
         groups: groups.map(({ modelDigest, items, inputs, outputs }) => ({
           modelDigest,
           items,
@@ -92,12 +98,16 @@ async function openKey(flags: VerifyFlags): Promise<{ key: ModelKeyFile; bundle?
       mend: 'Give --key FILE (`assay key` writes it), or --bundle FILE with --srs or --dev-srs.',
     });
   const bundle = decodeBundle(readInputFile(flags.bundle), flags.bundle);
-  const arithmetic = await openArithmetic();
+  return { key: await keyOfBundle(flags, bundle), bundle };
+}
+
+/** The first model of a proof file that is not the one given; undefined where all are, or the bytes are no proof file. */
+function otherModel(file: Uint8Array, given: string): string | undefined {
   try {
-    const srs = openSrs(flags, predictJob(bundle.graph, 1).srsPoints, arithmetic);
-    return { key: { key: new ZkProver({ arithmetic, srs }).keyOf(bundle), srs }, bundle };
-  } finally {
-    await arithmetic.close();
+    return decodeProofFile(file, 'proof file').groups.find(({ modelDigest }) => modelDigest !== given)?.modelDigest;
+  } catch (error) {
+    if (error instanceof AssayError && error.code === 'PROOF_INVALID') return undefined;
+    throw error;
   }
 }
 
@@ -105,6 +115,7 @@ async function openKey(flags: VerifyFlags): Promise<{ key: ModelKeyFile; bundle?
 function receiptVerdict(
   { receipt }: ReceiptFile,
   { groups }: Extract<ProofVerdict, { verdict: 'valid' }>,
+  key: ModelKeyFile,
   bundle: Bundle | undefined,
 ): Verdict {
   const invalid = (reason: string): Verdict => ({ verdict: 'invalid', reason });
@@ -115,17 +126,16 @@ function receiptVerdict(
     return invalid(`the proof is about the model ${group!.modelDigest}, the receipt about ${receipt.modelDigest}`);
   if (group!.items !== receipt.items)
     return invalid(`the proof has ${group!.items} items, the receipt ${receipt.items}`);
-  if (bundle === undefined)
-    return {
-      verdict: 'undetermined',
-      reason:
-        'the proof holds and names model and order of the receipt; its input and output roots need the model: --bundle',
-    };
-  const roots = {
-    input: [inputRoot(bundle.graph, group!.inputs, group!.items), receipt.inputRoot],
-    output: [outputRoot(bundle.graph, group!.outputs, group!.items), receipt.outputRoot],
-  };
-  for (const [what, [found, expected]] of Object.entries(roots))
-    if (found !== expected) return invalid(`the ${what} of the proof has root ${found}, the receipt ${expected}`);
-  return { verdict: 'valid' };
+  const rootOf = readerChecks(key, bundle);
+  let verdict: Verdict = { verdict: 'valid' };
+  for (const [what, tensors, root, expected] of [
+    ['input', group!.inputs, rootOf.inputRoot, receipt.inputRoot],
+    ['output', group!.outputs, rootOf.outputRoot, receipt.outputRoot],
+  ] as const) {
+    const lists = tensors.map((values) => Array.from(values));
+    const found = root(lists, group!.items, expected);
+    if (typeof found !== 'string') verdict = { ...found, reason: `${what}: ${found.reason}` };
+    else if (found !== expected) return invalid(`the ${what} of the proof has root ${found}, the receipt ${expected}`);
+  }
+  return verdict;
 }

@@ -3,13 +3,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Wallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bundleOfGraph } from '../../executor/graph-bundle.js';
 import { executeJob, ExecutorNode, openIdentity } from '../../executor/index.js';
 import { referenceEngine } from '../../executor/engines/reference.js';
 import { smallClassifier } from '../../executor/testing/digits.js';
 import type { Hex, Receipt } from '../../receipts/types.js';
-import { tinyBundle } from '../../test/kill/fixture.js';
+import { GraphBuilder } from '../../graph/index.js';
+import { modelRoots } from '../../graph/commitment/model-digest.js';
+import { developmentSrs } from '../../prover/srs/development-cache.js';
+import { encodeSrs } from '../../prover/srs/srs-file.js';
+import { openArithmetic } from '../../prover/wasm/node-arithmetic.js';
+import { TINY_SRS_POINTS, tinyBundle } from '../../test/kill/fixture.js';
 import { openBundleFolder } from './bundle-folder.js';
 import { checkerFromEngine, checkerFromExecutor } from './nodes.js';
+import { ProverNode } from './prover-node.js';
+import { ProverThread } from './prover-thread.js';
 
 const scratch = mkdtempSync(join(tmpdir(), 'assay-adapters-'));
 const bundle = tinyBundle();
@@ -55,6 +63,55 @@ describe('checkers', () => {
     const checker = checkerFromEngine(referenceEngine(), { address, operator: 'operator' });
     expect(await checker.check(bundle, inputs, 2, posted)).toEqual(await truth());
     expect(await checker.check(bundle, inputs, 2, posted)).toEqual(await truth());
+  });
+});
+
+describe('a prover node', () => {
+  const development = { kind: 'development', points: TINY_SRS_POINTS } as const;
+  const budget = 2 ** 28;
+
+  it('whose thread is not ready in time has failed', async () => {
+    const settings = { srs: development, threads: 1, memoryBudgetBytes: budget };
+    await expect(ProverThread.start(settings, 1)).rejects.toMatchObject({
+      code: 'PROVER_FAILED',
+      message: expect.stringContaining('not ready within 1 ms') as string,
+    });
+  });
+
+  it('that has run and cannot be started again has failed, whatever the reason; it is tried again', async () => {
+    const path = join(scratch, 'small.srs');
+    const arithmetic = await openArithmetic({ threads: 1 });
+    const bytes = encodeSrs(developmentSrs(TINY_SRS_POINTS, { arithmetic }));
+    await arithmetic.close();
+    writeFileSync(path, bytes);
+    const prover = await ProverNode.start({ srs: { kind: 'file', path }, threads: 1, memoryBudgetBytes: budget });
+    writeFileSync(path, 'no reference string');
+    await prover.abort();
+    await expect(prover.keyOf(bundle)).rejects.toMatchObject({
+      code: 'PROVER_FAILED',
+      kind: 'infrastructure',
+      meta: { code: 'SRS_INVALID' },
+    });
+    writeFileSync(path, bytes);
+    expect((await prover.keyOf(bundle)).commitments.length).toBeGreaterThan(0);
+    await prover.close();
+  });
+
+  it('keeps the bundles that were used lately, and is sent the others again', async () => {
+    const prover = await ProverNode.start({ srs: development, threads: 1, memoryBudgetBytes: budget });
+    const variants = Array.from({ length: 36 }, (_, n) => {
+      const builder = new GraphBuilder();
+      const x = builder.addInput('x', [1], { lo: -8, hi: 7 }, 1, 0);
+      const weight = Int8Array.of(n + 1);
+      const y = builder.add({ kind: 'matmul', name: 'y', x, outFeatures: 1, inFeatures: 1, weight, bias: null });
+      return bundleOfGraph(builder.finish('product', [y]));
+    });
+    for (const variant of variants) await prover.predict(variant, 1);
+    for (const variant of [variants[35]!, variants[0]!]) {
+      const { roots } = await prover.keyOf(variant);
+      expect(roots.weightsRoot).toEqual(modelRoots(variant).weightsRoot);
+    }
+    await prover.close();
   });
 });
 

@@ -1,10 +1,11 @@
 /** Bundles as files named by their digest. */
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AssayError } from '../../common/errors.js';
 import { decodeBundle, encodeBundle, type Bundle } from '../../graph/index.js';
 import type { BundleStore } from '../ports.js';
+import { makeFolder, syncFolder } from '../store/durable-folder.js';
 
 export interface BundleFolder extends BundleStore {
   /** Stores the bundle under its digest. */
@@ -13,7 +14,7 @@ export interface BundleFolder extends BundleStore {
 
 /** Keeps every bundle in memory that has been read once. */
 export async function openBundleFolder(directory: string): Promise<BundleFolder> {
-  await mkdir(directory, { recursive: true });
+  await makeFolder(directory);
   const cache = new Map<string, Promise<Bundle>>();
   const pathOf = (digest: string) => join(directory, `${digest}.assay`);
   const read = async (digest: string): Promise<Bundle> => {
@@ -46,6 +47,7 @@ export async function openBundleFolder(directory: string): Promise<BundleFolder>
         await file.close();
       }
       await rename(temporary, pathOf(bundle.digest));
+      await syncFolder(directory);
     },
     async get(digest) {
       if (!/^0x[0-9a-f]{64}$/.test(digest)) {

@@ -1,5 +1,5 @@
 /** A prover on this machine, as the pipeline's port: a thread that is started again where it has died. */
-import { AssayError } from '../../common/errors.js';
+import { asAssayError, AssayError } from '../../common/errors.js';
 import type { Bundle } from '../../graph/index.js';
 import type { SrsHead } from '../../prover/srs/srs.js';
 import type { ModelKey } from '../../prover/verifier/model-key.js';
@@ -93,11 +93,24 @@ export class ProverNode implements ProverPort {
       (thread) => (thread.dead ? null : thread),
       () => null,
     );
-    const next = current.then((thread) => thread ?? ProverThread.start(this.settings));
+    const next = current.then((thread) => thread ?? this.restarted());
     this.thread = next;
     // Whoever waits is told; the next one tries again.
     next.catch(() => undefined);
     return next;
+  }
+
+  /** It has run before: whatever keeps it from running now is this machine's trouble, not that of whoever asks. */
+  private async restarted(): Promise<ProverThread> {
+    try {
+      return await ProverThread.start(this.settings);
+    } catch (cause) {
+      const { code, message } = asAssayError(cause);
+      throw new AssayError('PROVER_FAILED', `the prover ${this.name} cannot be started again: ${message}`, {
+        cause,
+        meta: { prover: this.name, code },
+      });
+    }
   }
 }
 

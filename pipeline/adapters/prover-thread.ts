@@ -14,6 +14,12 @@ interface Pending {
   readonly reject: (error: AssayError) => void;
 }
 
+/** Reading a reference string and warming up take seconds; making a large development one takes minutes. */
+const START_TIMEOUT_MS = 600_000;
+
+/** More digests than the thread keeps bundles: what it has forgotten it asks for. */
+const MOST_SENT = 1_000;
+
 export class ProverThread {
   private readonly pending = new Map<number, Pending>();
   /** Digests of bundles that have been sent. */
@@ -43,11 +49,19 @@ export class ProverThread {
     worker.on('exit', (code) => ended(`exit code ${code}`));
   }
 
-  static start(settings: ProverSettings): Promise<ProverThread> {
+  /** @throws AssayError what the thread could not be started for; PROVER_FAILED also where it takes too long. */
+  static start(settings: ProverSettings, timeoutMs = START_TIMEOUT_MS): Promise<ProverThread> {
     return new Promise((resolve, reject) => {
-      const thread = new ProverThread(new Worker(...entryOf(settings)), (failure) =>
-        failure === null ? resolve(thread) : reject(failure),
-      );
+      const worker = new Worker(...entryOf(settings));
+      const timer = setTimeout(() => {
+        reject(threadEnded(`it was not ready within ${timeoutMs} ms`));
+        void worker.terminate();
+      }, timeoutMs);
+      const thread = new ProverThread(worker, (failure) => {
+        clearTimeout(timer);
+        if (failure === null) resolve(thread);
+        else reject(failure);
+      });
     });
   }
 
@@ -68,6 +82,7 @@ export class ProverThread {
       if (reply.kind === kind) return reply as Reply<K>;
     }
     this.sent.add(digest);
+    if (this.sent.size > MOST_SENT) this.sent.delete(this.sent.keys().next().value!);
     const reply = await this.send({ ...question, digest, bundle: encodeBundle(bundle) } as Omit<ModelRequest, 'id'>);
     return reply as Reply<K>;
   }

@@ -25,6 +25,9 @@ function loadSrs({ srs }: ProverSettings, arithmetic: Arithmetic): Srs {
 /** This machine may be slower or busier than the one that the prover's own forecast is measured on. */
 const SLOWER = 3;
 
+/** Bundles kept; the node sends one that is not there again. */
+const MOST_BUNDLES = 32;
+
 /** Answers all requests but the last. */
 class ProverWorker {
   private readonly bundles = new Map<string, Bundle>();
@@ -59,11 +62,14 @@ class ProverWorker {
   }
 
   private bundleOf(digest: string, bytes: Uint8Array | null): Bundle | null {
-    if (bytes === null) return this.bundles.get(digest) ?? null;
-    const bundle = decodeBundle(bytes, digest);
+    const bundle = bytes === null ? this.bundles.get(digest) : decodeBundle(bytes, digest);
+    if (bundle === undefined) return null;
     if (bundle.digest !== digest)
       throw new AssayError('INTERNAL', `the bundle ${bundle.digest} came under the digest ${digest}`);
+    // Last in the map's order: the first is the one that was not used for longest.
+    this.bundles.delete(digest);
     this.bundles.set(digest, bundle);
+    if (this.bundles.size > MOST_BUNDLES) this.bundles.delete(this.bundles.keys().next().value!);
     return bundle;
   }
 }

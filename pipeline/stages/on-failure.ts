@@ -2,6 +2,7 @@
 import type { AssayError, ErrorCode } from '../../common/errors.js';
 import type { Queryable } from '../database/database.js';
 import type { Claim } from '../work/claim.js';
+import type { OnFailure } from '../work/runner.js';
 import type { ActiveStep } from '../work/steps.js';
 
 /** Attempts of `run` that fail by the executor, or of `prove` by the prover, before the order is given up. */
@@ -15,17 +16,19 @@ const THEIR_FAULT: Partial<Record<ActiveStep, readonly ErrorCode[]>> = {
  * Trying again helps against outages and against a single executor's or prover's failure. It does not help against an order that
  * is wrong in itself. A batch is never given up: its receipts are signed, and the contract decides about them.
  */
-export function onStageFailure(
+export async function onStageFailure(
+  database: Queryable,
   claim: Claim,
   error: AssayError,
   now: number,
-): 'retry' | { readonly write: (tx: Queryable) => Promise<void> } {
+): ReturnType<OnFailure> {
   if (claim.kind === 'batch') return 'retry';
   const wrongInItself = error.kind === 'usage' || error.kind === 'invalid';
-  const failedOften = (THEIR_FAULT[claim.step]?.includes(error.code) ?? false) && claim.retries + 1 >= MOST_ATTEMPTS;
-  if (!wrongInItself && !failedOften) return 'retry';
+  if (!wrongInItself && !(await failedOften(database, claim, error.code))) return 'retry';
   return {
     write: async (tx) => {
+      // A proof that does not hold, or cannot even be read: nobody is to be handed it.
+      if (claim.step === 'verify') await tx.execute('DELETE FROM assay.proofs WHERE order_hash = $1', [claim.subject]);
       await tx.execute(`UPDATE assay.orders SET outcome = 'failed', error = $2, ended_at = $3 WHERE order_hash = $1`, [
         claim.subject,
         JSON.stringify(error),
@@ -33,4 +36,15 @@ export function onStageFailure(
       ]);
     },
   };
+}
+
+/** Outages in between do not count. */
+async function failedOften(database: Queryable, { subject, step }: Claim, code: ErrorCode): Promise<boolean> {
+  const codes = THEIR_FAULT[step] ?? [];
+  if (!codes.includes(code)) return false;
+  const earlier = await database.query(
+    `SELECT 1 FROM assay.attempts WHERE subject = $1 AND step = $2 AND outcome = 'failed' AND error->>'code' = ANY($3::text[])`,
+    [subject, step, codes],
+  );
+  return earlier.length + 1 >= MOST_ATTEMPTS;
 }

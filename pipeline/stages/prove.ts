@@ -14,6 +14,9 @@ import type { StageContext } from './context.js';
 import { loadOrder } from './load-order.js';
 import { within } from './within.js';
 
+/** A prover that does not even end in this time is left to itself. */
+const ABORT_TIMEOUT_MS = 5_000;
+
 /** Jobs in hand, by prover: the step runs on as many jobs at once as there are provers, so that each has one. */
 const inHand = new WeakMap<ProverPort, number>();
 
@@ -30,10 +33,11 @@ export async function proveOrder(context: StageContext, claim: Claim): Promise<S
     const work = prover.prove({ orderHash, bundle, items: order.items, inputs });
     proved = await within(work, proveTimeoutMs, `prover ${prover.name}`);
   } catch (error) {
-    const why = asAssayError(error);
+    const why = proverError(prover, error);
     // It would be at that proof still when the next one comes.
-    if (why.code === 'NODE_TIMEOUT') await prover.abort();
-    throw why.kind === 'internal' ? proverFailed(prover, why) : why;
+    if (why.code === 'NODE_TIMEOUT')
+      await within(prover.abort(), ABORT_TIMEOUT_MS, `prover ${prover.name}`).catch(() => undefined);
+    throw why;
   } finally {
     inHand.set(prover, inHand.get(prover)! - 1);
   }
@@ -69,7 +73,16 @@ function schemeOrFailure(prover: ProverPort, proof: Uint8Array): string {
   }
 }
 
-export const proverFailed = (prover: Pick<ProverPort, 'name'>, cause: AssayError): AssayError =>
+/**
+ * What a prover's failure means for an order that was taken in because the forecast of its proof fits: a memory that does
+ * not hold it after all is as much the prover's fault as a defect.
+ */
+export function proverError(prover: Pick<ProverPort, 'name'>, error: unknown): AssayError {
+  const why = asAssayError(error);
+  return why.kind === 'internal' || why.code === 'PROVER_MEMORY' ? proverFailed(prover, why) : why;
+}
+
+const proverFailed = (prover: Pick<ProverPort, 'name'>, cause: AssayError): AssayError =>
   new AssayError('PROVER_FAILED', `Prover ${prover.name} failed: ${cause.message}`, {
     cause,
     meta: { prover: prover.name, code: cause.code },

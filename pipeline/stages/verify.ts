@@ -4,12 +4,13 @@
  *   it does not hold                  the prover's or the disk's fault: thrown away and made again, at most so many times
  *   it shows the receipt's output     accepted
  *   it shows another output           the executor has signed a wrong answer: rejected, and the executor suspended;
- *                                     receipt and proof are kept as evidence
+ *                                     receipt and proof are kept as evidence. First the model is run once here: where it
+ *                                     gives the receipt's output, the key is not of this model, and nobody is condemned
  *
  * No contract of this release takes receipts of this lane: they are not posted, and stand by their proof.
  */
 import { AssayError } from '../../common/errors.js';
-import { outputRoot } from '../../graph/index.js';
+import { evaluateGraph, outputRoot, type Bundle } from '../../graph/index.js';
 import type { Hex, Receipt } from '../../receipts/types.js';
 import { compareOutputs } from '../../sampler/index.js';
 import type { Queryable } from '../database/database.js';
@@ -21,6 +22,7 @@ import type { StepEnd } from '../work/runner.js';
 import { checkOrderProof } from '../zk/check-proof.js';
 import type { StageContext } from './context.js';
 import { loadOrder } from './load-order.js';
+import { proverError } from './prove.js';
 import { within } from './within.js';
 
 /** Proofs that do not hold, before the order is given up. */
@@ -49,7 +51,10 @@ export async function verifyOrderProof(context: StageContext, claim: Claim): Pro
   const inputs = decodeValues(await store.get(inputFile), inputFile);
   const receipt = receiptFromJson(row.receipt_json);
   // Held against the digest: it may come from anybody.
-  const key = await within(prover.keyOf(bundle), context.proveTimeoutMs, `prover ${prover.name}`);
+  const asked = within(prover.keyOf(bundle), context.proveTimeoutMs, `prover ${prover.name}`);
+  const key = await asked.catch((error: unknown) => {
+    throw proverError(prover, error);
+  });
   failPoint('verify.before-verify');
   let proof: Uint8Array;
   let published: Int32Array[];
@@ -57,8 +62,7 @@ export async function verifyOrderProof(context: StageContext, claim: Claim): Pro
     proof = await store.get(row.proof_file);
     published = decodeValues(await store.get(row.published_file), row.published_file);
   } catch (error) {
-    // What is damaged can be made again.
-    if (error instanceof AssayError && error.code === 'STORE_CORRUPT') return refused(context, claim, error);
+    if (error instanceof AssayError && isLost(error)) return refused(context, claim, error);
     throw error;
   }
   const shown = checkOrderProof({ key, srs: prover.srs }, { ...receipt, orderHash, inputs }, proof, published);
@@ -66,7 +70,12 @@ export async function verifyOrderProof(context: StageContext, claim: Claim): Pro
   failPoint('verify.after-verify');
   if (outputRoot(bundle.graph, shown.outputs, order.items) === receipt.outputRoot)
     return { kind: 'advance', next: 'done', write: (tx) => writeFinding(tx, context, orderHash, 'match', null) };
-  const outputs = decodeValues(await store.get(row.output_file), row.output_file);
+  requireModelsKey(bundle, inputs, receipt);
+  // For the error's text alone: a file that cannot be read does not hold up the verdict.
+  const outputs = await store.get(row.output_file).then(
+    (bytes) => decodeValues(bytes, row.output_file),
+    () => null,
+  );
   return {
     kind: 'advance',
     next: 'done',
@@ -78,6 +87,25 @@ export async function verifyOrderProof(context: StageContext, claim: Claim): Pro
       );
     },
   };
+}
+
+/** What is damaged or gone can be made again. The store itself is there: the input came from it. */
+const isLost = ({ code, cause }: AssayError): boolean =>
+  code === 'STORE_CORRUPT' || (code === 'STORE_UNAVAILABLE' && (cause as { code?: unknown }).code === 'ENOENT');
+
+/**
+ * A bundle names its key; whether that was made from its weights, only who makes the key again knows.
+ * @throws AssayError MODEL_KEY_MISMATCH where the model itself gives the receipt's output
+ */
+function requireModelsKey({ graph, digest }: Bundle, inputs: readonly Int32Array[], receipt: Receipt): void {
+  const trace = evaluateGraph(graph, inputs, receipt.items);
+  const outputs = graph.outputs.map((id) => trace[id]!);
+  if (outputRoot(graph, outputs, receipt.items) !== receipt.outputRoot) return;
+  throw new AssayError(
+    'MODEL_KEY_MISMATCH',
+    `The proof for order ${receipt.orderHash} shows another output than the model ${digest} gives: the key that its bundle names is not made from it.`,
+    { meta: { orderHash: receipt.orderHash, modelDigest: digest } },
+  );
 }
 
 /** Back to `prove`, where it may help. */
@@ -106,9 +134,14 @@ async function refused({ database }: StageContext, { subject, attempt }: Claim, 
   };
 }
 
-function wrongAnswer(receipt: Receipt, shown: readonly Int32Array[], outputs: readonly Int32Array[]): AssayError {
+/** @param outputs the executor's; null where they cannot be read */
+function wrongAnswer(
+  receipt: Receipt,
+  shown: readonly Int32Array[],
+  outputs: readonly Int32Array[] | null,
+): AssayError {
   const { executor, orderHash } = receipt;
-  const difference = compareOutputs(shown, outputs);
+  const difference = outputs === null ? null : compareOutputs(shown, outputs);
   return new AssayError('EXECUTOR_WRONG', `Executor ${executor} answered order ${orderHash} wrongly.`, {
     meta: { executor, orderHash, difference },
   });

@@ -1,13 +1,14 @@
 /**
  * Content-addressed files: inputs, outputs, traces, proofs. The name is the SHA-256 of the bytes.
  *
- * Order of writing: file, fsync, rename, fsync of the directory; only then may a row name it. What a crash leaves
- * behind is a temporary file or a file that no row names: neither does harm.
+ * Order of writing: folder, fsync of its parent, file, fsync, rename, fsync of the folder; only then may a row name it.
+ * What a crash leaves behind is a temporary file or a file that no row names: neither does harm.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AssayError } from '../../common/errors.js';
+import { makeFolder, syncFolder } from './durable-folder.js';
 
 export interface BlobStore {
   /** @returns the name under which `get` finds the bytes. @throws AssayError STORE_UNAVAILABLE */
@@ -30,17 +31,9 @@ export async function openBlobStore(directory: string): Promise<BlobStore> {
       });
     }
   };
-  await guarded(directory, 'made', () => mkdir(directory, { recursive: true }));
-  const syncDirectory = async (path: string): Promise<void> => {
-    // Windows cannot open a directory; its file system orders the rename itself.
-    if (process.platform === 'win32') return;
-    const handle = await open(path, 'r');
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-  };
+  await guarded(directory, 'made', () => makeFolder(directory));
+  /** Folders that this process has made durable. */
+  const folders = new Set<string>();
   let counter = 0;
   return {
     async put(bytes) {
@@ -52,6 +45,11 @@ export async function openBlobStore(directory: string): Promise<BlobStore> {
         // A damaged file under this name is mended.
         if (existing !== null && hash(existing) === name) return;
         await mkdir(folder, { recursive: true });
+        if (!folders.has(folder)) {
+          // Also where it was there: who made it may not have come to this yet.
+          await syncFolder(directory);
+          folders.add(folder);
+        }
         const temporary = `${path}.${process.pid}.${counter++}`;
         const handle = await open(temporary, 'w');
         try {
@@ -61,7 +59,7 @@ export async function openBlobStore(directory: string): Promise<BlobStore> {
           await handle.close();
         }
         await rename(temporary, path);
-        await syncDirectory(folder);
+        await syncFolder(folder);
       });
       return name;
     },

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openBlobStore } from './blob-store.js';
+import { makeFolder } from './durable-folder.js';
 import { decodeValues, encodeValues } from './values-file.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'assay-store-'));
@@ -53,6 +54,16 @@ describe('blob store', () => {
     writeFileSync(file, '');
     chmodSync(file, 0o600);
     await expect(openBlobStore(join(file, 'below'))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  });
+});
+
+describe('folders', () => {
+  it('are made with all that are missing above them, and left alone where they are there', async () => {
+    const folder = join(directory, 'one', 'two', 'three');
+    await makeFolder(folder);
+    writeFileSync(join(folder, 'kept'), '');
+    await makeFolder(folder);
+    expect(readdirSync(folder)).toEqual(['kept']);
   });
 });
 

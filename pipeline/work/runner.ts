@@ -16,16 +16,18 @@ export type StepEnd =
 
 export type Stage = (claim: Claim) => Promise<StepEnd>;
 
+/** What a failure means: try again, or give the order up (`write` records why). */
+export type OnFailure = (
+  claim: Claim,
+  error: AssayError,
+) => Promise<'retry' | { readonly write: (tx: Queryable) => Promise<void> }>;
+
 export interface RunnerParts {
   readonly database: Database;
   readonly instance: string;
   readonly clock: () => number;
   readonly stages: Readonly<Record<ActiveStep, Stage>>;
-  /** What a failure means: try again, or give the order up (`write` records why). */
-  readonly onFailure: (
-    claim: Claim,
-    error: AssayError,
-  ) => 'retry' | { readonly write: (tx: Queryable) => Promise<void> };
+  readonly onFailure: OnFailure;
   /** Told after each commit: hints may be waiting in the outbox, somebody may wait for this subject. */
   readonly onChange: (claim: Claim, dueInMs: number) => void;
 }
@@ -92,7 +94,7 @@ export class Runner {
 
   private async failed(claim: Claim, error: AssayError): Promise<void> {
     const { database, clock, onFailure, onChange } = this.parts;
-    const verdict = onFailure(claim, error);
+    const verdict = await onFailure(claim, error);
     try {
       if (verdict === 'retry') {
         const waitMs = backoffMs(claim.retries);

@@ -87,11 +87,53 @@ function model(ending: 'scores' | 'arg-max'): Bundle {
   return bundleOfGraph(builder.finish(ending, [end]));
 }
 
+/** A sum of `count` images, which is an image. */
+function sumOfImages(count: number): Bundle {
+  const builder = new GraphBuilder();
+  const images = Array.from({ length: count }, (_, i) =>
+    builder.addInput(`image ${i}`, [2, 1, 3], { lo: 0, hi: 15 }, 1, 0),
+  );
+  const terms = images.map((x) => ({ x, coefficient: 1 }));
+  return bundleOfGraph(builder.finish('sum', [builder.add({ kind: 'combine', name: 'sum', terms, bias: null })]));
+}
+
 let prover: ProverNode;
 beforeAll(async () => {
   prover = await ProverNode.start({ srs: { kind: 'development', points: 2 ** 13 }, threads: 1 });
 }, 120_000);
 afterAll(() => prover?.close());
+
+describe('the roots of a model of many images, with the key alone', () => {
+  const setup = async (count: number) => {
+    const bundle = sumOfImages(count);
+    const inputs = Array.from({ length: count }, (_, i) => Array.from({ length: 6 }, (_, at) => (5 * i + at) % 16));
+    // Hashed channels-last, as the compiler leaves images.
+    const tensors = bundle.graph.tensors.map((tensor) => ({ ...tensor, layout: [1, 2, 0] }));
+    const graph = { ...bundle.graph, tensors };
+    const integers = (lists: readonly (readonly number[])[]) => lists.map((values) => Int32Array.from(values));
+    const root = inputRoot(graph, integers(inputs), 1) as Hex;
+    const outputs = [inputs[0]!.map((_, at) => inputs.reduce((sum, values) => sum + values[at]!, 0))];
+    const outRoot = outputRoot(graph, integers(outputs), 1) as Hex;
+    const key = { key: await prover.keyOf(bundle), srs: prover.srs };
+    return { inputs, outputs, root, outRoot, byKey: readerChecks(key), byBundle: readerChecks(key, { graph }) };
+  };
+
+  it('finds every order of four inputs, whatever the output admits', async () => {
+    const { inputs, outputs, root, outRoot, byKey } = await setup(4);
+    expect(byKey.inputRoot(inputs, 1, root)).toBe(root);
+    expect(byKey.outputRoot(outputs, 1, outRoot)).toBe(outRoot);
+  });
+
+  it('leaves five inputs undetermined, which the bundle decides', async () => {
+    const { inputs, outputs, root, outRoot, byKey, byBundle } = await setup(5);
+    expect(byKey.inputRoot(inputs, 1, root)).toMatchObject({
+      verdict: 'undetermined',
+      reason: expect.stringContaining('--bundle') as string,
+    });
+    expect(byKey.outputRoot(outputs, 1, outRoot)).toBe(outRoot);
+    expect(byBundle.inputRoot(inputs, 1, root)).toBe(root);
+  });
+});
 
 describe.each(['scores', 'arg-max'] as const)('a receipt for a model that ends in %s', (ending) => {
   let bundle: Bundle;
@@ -223,6 +265,19 @@ describe.each(['scores', 'arg-max'] as const)('a receipt for a model that ends i
     expect(checks.proof).toMatchObject({ reason: expect.stringContaining('another reference string') as string });
   });
 
+  it('is undetermined with the key or bundle of another model: the mistake of its reader', async () => {
+    const other = model(ending === 'scores' ? 'arg-max' : 'scores');
+    const checks = readerChecks({ key: await prover.keyOf(other), srs: prover.srs }, other);
+    const { verdict, ...result } = await verifyReceipt(file, checks);
+    expect(verdict.verdict).toBe('undetermined');
+    expect(result.checks.model).toMatchObject({
+      reason: `the key or bundle given is of model ${checks.modelDigest}, the receipt names ${bundle.digest}`,
+    });
+    // The key belongs to the digest: the bundle as it was compiled will do.
+    const plain = readerChecks({ key: await prover.keyOf(bundle), srs: prover.srs }, model(ending));
+    expect((await verifyReceipt(file, plain)).verdict).toEqual({ verdict: 'valid' });
+  });
+
   const forgeries: [
     string,
     () => ReceiptFile | Promise<ReceiptFile>,
@@ -230,7 +285,7 @@ describe.each(['scores', 'arg-max'] as const)('a receipt for a model that ends i
   ][] = [
     ['another output root', () => resigned({ outputRoot: `0x${'11'.repeat(32)}` }), 'proof'],
     ['another input root', () => resigned({ inputRoot: `0x${'11'.repeat(32)}` }), 'inputs'],
-    ['another model', () => resigned({ modelDigest: `0x${'11'.repeat(32)}` }), 'proof'],
+    ['another model', () => resigned({ modelDigest: `0x${'11'.repeat(32)}` }), 'terms'],
     ['another order', () => resigned({ orderHash: `0x${'11'.repeat(32)}` }), 'proof'],
     ['fewer items', () => resigned({ items: 1 }), 'proof'],
     ['more items', () => resigned({ items: 2 ** 32 - 1 }), 'proof'],

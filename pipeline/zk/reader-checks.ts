@@ -3,32 +3,35 @@
  * string that the key names, and the bundle where he has it.
  *
  * Roots. A tensor's root covers its shape and the order of axes in which it was hashed (its layout). The bundle fixes
- * both; a key fixes shapes and ranges alone, so that without the bundle every possible order is tried. That costs no
- * soundness: the root binds the order, and under whichever one it holds it holds the same integers.
+ * both; a key fixes shapes and ranges alone, so that without the bundle every possible order is tried, of inputs and
+ * outputs apart. That costs no soundness: the root binds the order, and under whichever one it holds it holds the same
+ * integers. Where there are too many orders to try, the root is undetermined.
  */
 import { hexToBytes } from '@noble/hashes/utils.js';
 import { AssayError } from '../../common/errors.js';
 import { inputRoot, outputRoot, type Bundle, type IntegerGraph, type TensorInfo } from '../../graph/index.js';
 import type { Program } from '../../prover/program/types.js';
 import { requireProductionSrs } from '../../prover/srs/require-production-srs.js';
-import type { ModelKeyFile } from '../../prover/verifier/index.js';
+import { modelKeyDigest, type ModelKeyFile } from '../../prover/verifier/index.js';
 import type { Hex, RootOf, VerifyReceiptOptions, ZkProofAnswer, ZkProofQuestion } from '../../receipts/index.js';
 import { checkOrderProof, schemeOf } from './check-proof.js';
 
 /**
- * The options of `verifyReceipt` that need the model.
+ * The options of `verifyReceipt` that need the model. A key under the development reference string counts where the
+ * receipt is for the local development chain; a reader who does not ask a chain for its id has to refuse such a key.
  * @param key as the file that `assay key` writes has it
- * @param bundle of that model, where the reader has it
+ * @param bundle of that model, with or without the key in its identity, where the reader has it
  */
 export function readerChecks(
   key: ModelKeyFile,
   bundle?: Pick<Bundle, 'graph'>,
-): Required<Pick<VerifyReceiptOptions, 'zkProof' | 'inputRoot' | 'outputRoot'>> {
+): Required<Pick<VerifyReceiptOptions, 'modelDigest' | 'zkProof' | 'inputRoot' | 'outputRoot'>> {
   const { program, roots } = key.key;
-  const graphs = bundle === undefined ? portGraphs(program) : [bundle.graph];
+  const graphs = bundle === undefined ? portGraphs(program) : { inputs: [bundle.graph], outputs: [bundle.graph] };
   return {
-    inputRoot: firstThatFits(graphs, inputRoot),
-    outputRoot: firstThatFits(graphs, outputRoot),
+    modelDigest: modelKeyDigest(key.key) as Hex,
+    inputRoot: firstThatFits(graphs.inputs, inputRoot),
+    outputRoot: firstThatFits(graphs.outputs, outputRoot),
     zkProof: ({ receipt, domain, evidence, inputs, outputs }: ZkProofQuestion): ZkProofAnswer => {
       const derived = program.outputs.some(({ argMaxAxis }) => argMaxAxis !== null);
       const published = evidence.published ?? (derived ? undefined : outputs);
@@ -81,10 +84,15 @@ const integers = (tensors: readonly (readonly number[])[]): Int32Array[] =>
 
 /** The root as one of the graphs gives it: the one that is expected, or that of the first graph. */
 function firstThatFits(
-  graphs: readonly IntegerGraph[],
+  graphs: readonly IntegerGraph[] | null,
   rootOf: (graph: IntegerGraph, tensors: readonly Int32Array[], items: number) => string,
 ): RootOf {
   return (tensors, items, expected) => {
+    if (graphs === null)
+      return {
+        verdict: 'undetermined',
+        reason: `not checked; the key alone leaves more than ${MOST_COMBINATIONS} orders of axes open, so give --bundle too`,
+      };
     const values = integers(tensors);
     let first: Hex | undefined;
     for (const graph of graphs) {
@@ -96,32 +104,45 @@ function firstThatFits(
   };
 }
 
-/** More combinations than this are not tried; a model of that many images has to be checked with its bundle. */
+/** More combinations on one side than this are not tried; a model of that many images has to be checked with its bundle. */
 const MOST_COMBINATIONS = 1296;
 
-/** Every way in which the ports of a model with this program may be shaped and laid out, as graphs without nodes. */
-function portGraphs({ witness, tables, inputs, outputs }: Program): IntegerGraph[] {
-  const choices = [
-    ...inputs.map(({ slot, table }, i) => {
-      const { lo, hi } = tables[table] as Extract<(typeof tables)[number], { kind: 'input' }>;
-      return layoutsOf(`input ${i}`, [witness[slot]!.axes], { lo, hi });
-    }),
-    ...outputs.map(({ argMaxAxis: axis, expression: { axes }, range }, i) => {
-      if (axis === null) return layoutsOf(`output ${i}`, [axes], range);
-      const kept = axes.map((side, at) => (at === axis ? 1 : side));
-      return layoutsOf(`output ${i}`, [kept, kept.filter((_, at) => at !== axis)], { lo: 0, hi: axes[axis]! - 1 });
-    }),
-  ];
+/** Every way in which the ports of a model with this program may be shaped and laid out, each side by itself. */
+function portGraphs({ witness, tables, inputs, outputs }: Program): Record<Side, IntegerGraph[] | null> {
+  return {
+    inputs: sideGraphs(
+      'inputs',
+      inputs.map(({ slot, table }, i) => {
+        const { lo, hi } = tables[table] as Extract<(typeof tables)[number], { kind: 'input' }>;
+        return layoutsOf(`input ${i}`, [witness[slot]!.axes], { lo, hi });
+      }),
+    ),
+    outputs: sideGraphs(
+      'outputs',
+      outputs.map(({ argMaxAxis: axis, expression: { axes }, range }, i) => {
+        if (axis === null) return layoutsOf(`output ${i}`, [axes], range);
+        const kept = axes.map((side, at) => (at === axis ? 1 : side));
+        const shapes = [kept, kept.filter((_, at) => at !== axis)];
+        return layoutsOf(`output ${i}`, shapes, { lo: 0, hi: axes[axis]! - 1 });
+      }),
+    ),
+  };
+}
+
+type Side = 'inputs' | 'outputs';
+
+/** Graphs with the ports of one side and nothing else, one for each combination; null where these are too many. */
+function sideGraphs(side: Side, choices: readonly (readonly TensorInfo[])[]): IntegerGraph[] | null {
+  if (choices.reduce((product, infos) => product * infos.length, 1) > MOST_COMBINATIONS) return null;
   let combinations: TensorInfo[][] = [[]];
-  for (const infos of choices)
-    combinations = combinations.flatMap((chosen) => infos.map((info) => [...chosen, info])).slice(0, MOST_COMBINATIONS);
-  const ids = choices.map((_, id) => id);
+  for (const infos of choices) combinations = combinations.flatMap((chosen) => infos.map((info) => [...chosen, info]));
   return combinations.map((tensors) => ({
     name: 'ports of a model key',
     tensors,
     nodes: [],
-    inputs: ids.slice(0, inputs.length),
-    outputs: ids.slice(inputs.length),
+    inputs: [],
+    outputs: [],
+    [side]: tensors.map((_, id) => id),
   }));
 }
 

@@ -3,6 +3,7 @@ import { columnsOf, makePlan, MAX_CHUNKS, type JobGroup, type Plan } from '../pl
 import { AssayError } from '../../common/errors.js';
 import { sizeOf } from '../../graph/tensor.js';
 import { MAX_COLUMN_BITS } from '../program/model-bits.js';
+import { MAX_VERIFIER_STEPS, verifierSteps } from '../verifier/check-cost.js';
 import { proofBytes, proofShape } from '../verifier/proof.js';
 import { productShape } from '../verifier/product-shape.js';
 import { ELEMENT_BYTES } from '../wasm/fr-vectors.js';
@@ -75,12 +76,21 @@ const TABLE_CELL_US = 1.1;
 const OPENING_CELL_US = 0.15;
 const FIXED_MS = 60;
 
-/** @param openingBytes length of the opening proof for a given n. */
+/**
+ * @param openingBytes length of the opening proof for a given n.
+ * @throws AssayError PROOF_LIMITS where checking the proof would take more steps than a verifier admits.
+ */
 export function predictProof(
   groups: readonly JobGroup[],
   n: number,
   openingBytes: (n: number, columns: number) => number,
 ): ProofPrediction {
+  const steps = groups.reduce((sum, { program, items }) => sum + verifierSteps(program, items, n), 0);
+  if (steps > MAX_VERIFIER_STEPS)
+    throw new AssayError(
+      'PROOF_LIMITS',
+      `checking a proof of this batch would take ${steps} steps; a verifier admits ${MAX_VERIFIER_STEPS}`,
+    );
   const plan = makePlan(groups, n);
   const products = productShape(plan);
   const columns = columnsOf(plan).length;

@@ -26,6 +26,8 @@ export interface CheckProofOptions {
   readonly acceptDevelopmentSrs?: boolean;
   /** What the proof must be bound to; without it any binding is accepted and returned. */
   readonly bound?: Uint8Array;
+  /** What a verdict calls the file, such as its path. @default 'proof file' */
+  readonly name?: string;
 }
 
 /** What a valid proof shows of one group. */
@@ -68,7 +70,7 @@ export function checkProof(
 }
 
 function accepted(file: Uint8Array, keys: readonly ModelKeyFile[], options: CheckProofOptions): ProofVerdict {
-  const { bound, groups, proof } = decodeProofFile(file, 'proof file');
+  const { bound, groups, proof } = decodeProofFile(file, options.name ?? 'proof file');
   if (options.bound !== undefined && bytesToHex(options.bound) !== bytesToHex(bound))
     throw invalid(`the proof is bound to 0x${bytesToHex(bound)}, expected 0x${bytesToHex(options.bound)}`);
   const byDigest = new Map(keys.map((own) => [modelKeyDigest(own.key), own]));
