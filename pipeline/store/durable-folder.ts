@@ -16,10 +16,9 @@ export async function syncFolder(path: string): Promise<void> {
 
 /** Makes the folder, and those above it that are missing, durably; does nothing where it is there. */
 export async function makeFolder(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true });
+  // Absolute throughout: `mkdir` names the first folder it made as it was named to it.
+  const folder = resolve(path);
+  const first = await mkdir(folder, { recursive: true });
   if (first === undefined) return;
-  for (let made = resolve(path); ; made = dirname(made)) {
-    await syncFolder(dirname(made));
-    if (made === first) return;
-  }
+  for (let made = folder; made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made));
 }

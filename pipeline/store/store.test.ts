@@ -1,6 +1,6 @@
 import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openBlobStore } from './blob-store.js';
@@ -64,6 +64,12 @@ describe('folders', () => {
     writeFileSync(join(folder, 'kept'), '');
     await makeFolder(folder);
     expect(readdirSync(folder)).toEqual(['kept']);
+  });
+
+  it('are made where the path is relative too', async () => {
+    const folder = join(relative(process.cwd(), directory), 'four', 'five');
+    await makeFolder(folder);
+    expect(readdirSync(folder)).toEqual([]);
   });
 });
 
