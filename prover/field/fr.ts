@@ -52,9 +52,6 @@ export function powers(base: bigint, count: number): bigint[] {
   return result;
 }
 
-/** The signed integer of least magnitude that an element stands for. */
-export const toSigned = (a: bigint): bigint => (a > R / 2n ? a - R : a);
-
 /** 32 bytes, big endian. */
 export function toBytes(a: bigint): Uint8Array {
   const bytes = new Uint8Array(32);

@@ -16,7 +16,7 @@
 import { add, mul, sub, toField } from '../field/fr.js';
 import { bitsOf, bitsOfAxes } from '../program/layout.js';
 import type { PlacedTable } from '../program/tables.js';
-import { LIMB_BITS, type Expression, type LinearTerm, type Product } from '../program/types.js';
+import { LIMB_BITS, MAX_TAPS, type Expression, type LinearTerm, type Product } from '../program/types.js';
 import {
   denseWeights,
   eqFactors,
@@ -69,8 +69,6 @@ export interface LookupValues {
   /** Per table chunk, only with committed tables. */
   readonly b: readonly bigint[];
 }
-
-export const TAPS = 4;
 
 export interface ProductTerm {
   readonly coefficient: bigint;
@@ -171,7 +169,7 @@ export function collectClaims(plan: Plan, points: ClaimPoints, values: LookupVal
   column('gw', atWitness(values.gw));
   if (plan.hasMaxima) {
     column('gx', atWitness(values.gx));
-    for (let tap = 0; tap < TAPS; tap++)
+    for (let tap = 0; tap < MAX_TAPS; tap++)
       collector.claim(atWitness(values.x.map((taps) => taps[tap]!)), (scale) => {
         plan.groups.forEach((group, g) => {
           for (const { slot, taps } of group.program.maxima)

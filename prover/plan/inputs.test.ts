@@ -4,10 +4,10 @@ import { sizeOf } from '../../graph/tensor.js';
 import { Draw } from '../audit/draw.js';
 import { add, mul, sub, toField } from '../field/fr.js';
 import { unravel } from '../program/blocks.js';
-import { bitsOf, bitsOfAxes } from '../program/layout.js';
+import { bitsOf, bitsOfAxes, cellsOfItem } from '../program/layout.js';
 import type { Program } from '../program/types.js';
 import { denseWeights, eqWeight, evaluateFactors, evaluateWeight } from './functional.js';
-import { cellsOfItem, evaluateWords, lowestOf, packedWeights, packInput, wordBits, wordIndexBits } from './inputs.js';
+import { evaluateWords, lowestOf, packedWeights, packInput, wordBits, wordIndexBits } from './inputs.js';
 
 const programOf = (axes: readonly number[], lo: number, hi: number): Program => ({
   witness: [{ name: 'x', axes }],

@@ -8,8 +8,7 @@
  * a product over the slot's bits: masked per axis, else a free padding cell could complete any other word.
  */
 import { add, mul, toField } from '../field/fr.js';
-import { unravel } from '../program/blocks.js';
-import { bitsOf, bitsOfAxes } from '../program/layout.js';
+import { bitsOf, bitsOfAxes, cellsOfItem } from '../program/layout.js';
 import type { InputSlot, Program } from '../program/types.js';
 import { sizeOf } from '../../graph/tensor.js';
 import { denseWeights, eqWeight, type AxisWeight, type Factor } from './functional.js';
@@ -19,14 +18,6 @@ const WORD_BITS = 128;
 /** log2 of the cells in one word of an input. */
 export function wordBits(program: Program, input: InputSlot): number {
   return Math.min(bitsOf(WORD_BITS / input.cellBits), bitsOfAxes(program.witness[input.slot]!.axes));
-}
-
-/** Position of each element of an item inside its padded slot. */
-export function cellsOfItem(axes: readonly number[]): Int32Array {
-  const bits = axes.map(bitsOf);
-  return Int32Array.from({ length: sizeOf(axes) }, (_, i) =>
-    unravel(i, axes).reduce((cell, index, axis) => cell * 2 ** bits[axis]! + index, 0),
-  );
 }
 
 /** The published words of one item, by ascending word index: [index within the item, word]. */

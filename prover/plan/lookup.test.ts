@@ -5,7 +5,8 @@ import { Draw } from '../audit/draw.js';
 import { add, mul, toField } from '../field/fr.js';
 import { maskColumns, tableColumns } from '../prover/witness.js';
 import { randomJobs } from '../testing/many-plans.js';
-import { TAPS, type LookupValues } from './claims.js';
+import type { LookupValues } from './claims.js';
+import { MAX_TAPS } from '../program/types.js';
 import { denseWeights, eqWeight } from './functional.js';
 import {
   bracketWeights,
@@ -88,7 +89,7 @@ describe('phase L', () => {
         q: some(w),
         gw: some(w),
         gx: plan.hasMaxima ? some(w) : [],
-        x: plan.hasMaxima ? Array.from({ length: w }, () => some(TAPS)) : [],
+        x: plan.hasMaxima ? Array.from({ length: w }, () => some(MAX_TAPS)) : [],
         m: some(t),
         gt: some(t),
         b: plan.hasValues ? some(t) : [],

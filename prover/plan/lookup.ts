@@ -21,15 +21,14 @@
 import { add, mul, powers, sub } from '../field/fr.js';
 import { evaluateTables, RANGE_TAG, type TableExtensions } from '../program/tables.js';
 import { eqFactors, eqWeight, sumWeight } from './functional.js';
-import { splitPoint, TAPS, type LookupValues } from './claims.js';
+import { MAX_TAPS } from '../program/types.js';
+import { splitPoint, type LookupValues } from './claims.js';
 import { chunkBits, slotOf, type GroupPlan, type Plan } from './plan.js';
 
+/** Of the fingerprints. */
 export interface LookupChallenges {
   readonly alpha: bigint;
   readonly beta: bigint;
-  readonly tau: readonly bigint[];
-  /** Batches the brackets. */
-  readonly lambda: bigint;
 }
 
 /** Degree of phase L in each variable. */
@@ -116,7 +115,7 @@ export function publicPart(plan: Plan, tau: readonly bigint[], point: readonly b
 /** The summand of phase L from the values of all columns, masks and tables at one point. */
 export function lookupSummand(
   plan: Plan,
-  { alpha, beta }: Pick<LookupChallenges, 'alpha' | 'beta'>,
+  { alpha, beta }: LookupChallenges,
   weights: BracketWeights,
   values: LookupValues,
   { masks, rows, eq }: PublicPart,
@@ -161,7 +160,9 @@ export function lookupSummand(
 
 /** Values per witness chunk and per table chunk that the prover sends at the end of phase L. */
 export function lookupValueCount(plan: Plan): number {
-  return plan.witnessChunks * (5 + (plan.hasMaxima ? 1 + TAPS : 0)) + plan.tableChunks * (2 + (plan.hasValues ? 1 : 0));
+  return (
+    plan.witnessChunks * (5 + (plan.hasMaxima ? 1 + MAX_TAPS : 0)) + plan.tableChunks * (2 + (plan.hasValues ? 1 : 0))
+  );
 }
 
 /** The order in which they travel and are absorbed: by chunk, witness first. */
@@ -184,7 +185,7 @@ export function flattenValues(plan: Plan, values: LookupValues): bigint[] {
 
 /** The inverse of `flattenValues`. */
 export function unflattenValues(plan: Plan, flat: readonly bigint[]): LookupValues {
-  const perWitness = 5 + (plan.hasMaxima ? 1 + TAPS : 0);
+  const perWitness = 5 + (plan.hasMaxima ? 1 + MAX_TAPS : 0);
   const perTable = 2 + (plan.hasValues ? 1 : 0);
   const start = plan.witnessChunks * perWitness;
   const witness = (at: number): bigint[] =>
@@ -199,7 +200,9 @@ export function unflattenValues(plan: Plan, flat: readonly bigint[]): LookupValu
     gw: witness(4),
     gx: plan.hasMaxima ? witness(5) : [],
     x: plan.hasMaxima
-      ? Array.from({ length: plan.witnessChunks }, (_, c) => flat.slice(c * perWitness + 6, c * perWitness + 6 + TAPS))
+      ? Array.from({ length: plan.witnessChunks }, (_, c) =>
+          flat.slice(c * perWitness + 6, c * perWitness + 6 + MAX_TAPS),
+        )
       : [],
     m: table(0),
     gt: table(1),

@@ -32,7 +32,6 @@ export interface GroupPlan extends JobGroup {
   readonly modelChunks: number;
 }
 
-export const WITNESS_FAMILIES = ['y', 'r0', 'r1'] as const;
 export type Family = 'y' | 'r0' | 'r1' | 'm' | 'gw' | 'gx' | 'gt';
 
 export interface Plan {
@@ -49,8 +48,6 @@ export interface Plan {
 export const MAX_CHUNKS = 64;
 export const MAX_ITEMS = 4096;
 export const MAX_GROUPS = 64;
-
-export const witnessCells = (groups: readonly JobGroup[]): number => place(groups).cells;
 
 function place(groups: readonly JobGroup[]): { offsets: readonly number[]; cells: number } {
   return placeSlots(

@@ -34,8 +34,8 @@ export interface Block {
 /** A block with more entries than this would make verification slow; such a graph is not provable. */
 export const MAX_ENTRIES = 1 << 18;
 
-export const sizeOfTarget = (block: Block): number => sizeOf(block.targetSides);
-export const sizeOfSource = (block: Block): number => sizeOf(block.sourceSides);
+const sizeOfTarget = (block: Block): number => sizeOf(block.targetSides);
+const sizeOfSource = (block: Block): number => sizeOf(block.sourceSides);
 
 /** The entries written out. */
 export function entriesOf(block: Block): readonly Entry[] {
@@ -134,9 +134,6 @@ function segments(targets: readonly SidedAxis[], sources: readonly SidedAxis[]):
   }
   return blocks;
 }
-
-/** A block without target axes or source axes that multiplies by a constant list: sum of entries' weights. */
-export const isScalar = (block: Block): boolean => block.target.length === 0 && block.source.length === 0;
 
 /** True where every block is row-major equality, so that the map is a bijection. */
 export const isBijection = (blocks: readonly Block[]): boolean => blocks.every(({ entries }) => entries === null);

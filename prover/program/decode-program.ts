@@ -19,7 +19,18 @@ import { encodeProgram } from './encode-program.js';
 import { bitsOfAxes, placeSlots } from './layout.js';
 import { MAX_COLUMN_BITS, MIN_COLUMN_BITS } from './model-bits.js';
 import { tableCells } from './tables.js';
-import type { Expression, InputSlot, LinearTerm, MaxSlot, Operand, Product, Program, Source, Table } from './types.js';
+import {
+  MAX_TAPS,
+  type Expression,
+  type InputSlot,
+  type LinearTerm,
+  type MaxSlot,
+  type Operand,
+  type Product,
+  type Program,
+  type Source,
+  type Table,
+} from './types.js';
 
 /** A thousand times the program of LeNet-5. */
 export const MAX_PROGRAM_BYTES = 1 << 22;
@@ -36,7 +47,6 @@ const INT32 = 2 ** 31;
 const MAX_COEFFICIENT = 1n << 128n;
 const MAX_INPUT_VALUES = 1 << 16;
 const MIN_TAPS = 2;
-const MAX_TAPS = 4;
 
 const refuse = (message: string): AssayError => new AssayError('MODEL_KEY_INVALID', `shape program: ${message}`);
 

@@ -4,7 +4,6 @@
  * lists are preceded by their length. Names of slots are labels for people and are left out.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { bytesToHex } from '@noble/hashes/utils.js';
 import { AssayError } from '../../common/errors.js';
 import type { Block } from './blocks.js';
 import type { Expression, LinearTerm, Operand, Product, Program, Table } from './types.js';
@@ -74,7 +73,6 @@ export function encodeProgram(program: Program): Uint8Array {
 }
 
 export const programHash = (program: Program): Uint8Array => keccak_256(encodeProgram(program));
-export const programHashHex = (program: Program): string => `0x${bytesToHex(programHash(program))}`;
 
 function writeTable(out: Writer, table: Table): void {
   out.unsigned(TABLE_CODE[table.kind]);

@@ -28,3 +28,27 @@ export function placeSlots(slotBits: readonly number[]): Placement {
   }
   return { offsets, cells };
 }
+
+/** Cells from one index of an axis to the next inside a slot. */
+export function cellStrides(axes: readonly number[]): number[] {
+  const strides = new Array<number>(axes.length);
+  for (let axis = axes.length - 1, stride = 1; axis >= 0; axis--) {
+    strides[axis] = stride;
+    stride *= 2 ** bitsOf(axes[axis]!);
+  }
+  return strides;
+}
+
+/** Cell of every element of an item, row-major, counted from the item's first cell. */
+export function cellsOfItem(axes: readonly number[]): Int32Array {
+  let cells = Int32Array.of(0);
+  const strides = cellStrides(axes);
+  axes.forEach((side, axis) => {
+    const next = new Int32Array(cells.length * side);
+    cells.forEach((cell, i) => {
+      for (let index = 0; index < side; index++) next[i * side + index] = cell + index * strides[axis]!;
+    });
+    cells = next;
+  });
+  return cells;
+}

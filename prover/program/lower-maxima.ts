@@ -4,9 +4,7 @@ import type { IntegerNode, Window2d } from '../../graph/integer/types.js';
 import { axisBlock, composeBlocks, identityBlocks } from './blocks.js';
 import { diagonal, range, sourceIndex, type Draft } from './drafts.js';
 import type { ProgramBuilder } from './program-builder.js';
-import { LIMB_BITS, type LinearTerm } from './types.js';
-
-const MAX_TAPS = 4;
+import { LIMB_BITS, MAX_TAPS, type LinearTerm } from './types.js';
 
 export function maximum(b: ProgramBuilder, node: Extract<IntegerNode, { kind: 'maxPool' | 'reduceMax' }>): Draft {
   const { lo, hi } = b.graph.tensors[node.x]!.range;

@@ -116,3 +116,6 @@ export interface Program {
 
 /** Limbs of a requantisation's remainder: r = r0 + 2^12 r1 in [0, 2^24). */
 export const LIMB_BITS = 12;
+
+/** Views under one maximum; a maximum of fewer repeats the first. */
+export const MAX_TAPS = 4;

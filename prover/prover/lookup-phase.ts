@@ -1,6 +1,7 @@
 /** Phase L for the prover: helper columns, then the sumcheck over them (plan/lookup.ts has the relation). */
 import { add, mul } from '../field/fr.js';
-import { TAPS, type LookupValues } from '../plan/claims.js';
+import type { LookupValues } from '../plan/claims.js';
+import { MAX_TAPS } from '../program/types.js';
 import { lookupDegree, type BracketWeights } from '../plan/lookup.js';
 import type { Plan } from '../plan/plan.js';
 import { RANGE_TAG } from '../program/tables.js';
@@ -203,7 +204,7 @@ export function startLookup(
           q: bound.witness.map(({ q }) => end(q)),
           gw: bound.witness.map(({ gw }) => end(gw)),
           gx: bound.witness.flatMap(({ maxima }) => (maxima ? [end(maxima.gx)] : [])),
-          x: bound.witness.flatMap(({ maxima }) => (maxima ? [maxima.x.slice(0, TAPS).map(end)] : [])),
+          x: bound.witness.flatMap(({ maxima }) => (maxima ? [maxima.x.slice(0, MAX_TAPS).map(end)] : [])),
           m: bound.table.map(({ m }) => end(m)),
           gt: bound.table.map(({ gt }) => end(gt)),
           b: bound.table.flatMap(({ committed }) => (committed ? [end(committed)] : [])),

@@ -13,12 +13,12 @@ import type { ProductTerm } from '../plan/claims.js';
 import { denseWeights, sumWeight, type Factor } from '../plan/functional.js';
 import { slotOf, type GroupPlan, type Plan } from '../plan/plan.js';
 import { entriesOf, ravel, unravel, type Block } from '../program/blocks.js';
-import { bitsOf, bitsOfAxes } from '../program/layout.js';
+import { bitsOf, bitsOfAxes, cellStrides } from '../program/layout.js';
 import type { LinearTerm } from '../program/types.js';
 import type { Arithmetic } from '../wasm/arithmetic.js';
 import { sliceVector, type FrVector, type FrVectors, type IntVector } from '../wasm/fr-vectors.js';
 import { itemWeights, paddedWeights } from './slot-weights.js';
-import { cellStrides, viewEntries } from './views.js';
+import { viewEntries } from './views.js';
 
 /** Where operands are read from. */
 export interface OperandSources {

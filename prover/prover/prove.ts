@@ -2,8 +2,7 @@
  * The prover: the same messages as prover/reference/reference-prover.ts, over flat memory in WebAssembly.
  *
  * Cost. Commitments to y, r0, r1, m are multi-scalar multiplications of small integers; gw, gx, gt of full scalars, one
- * per lookup that occurs; the opening takes two of 2^n. Field work: phase L about 60 multiplications a cell, phase O
- * four. Memory: about 36 bytes times 30 a cell of the columns (`predictProof`).
+ * per cell that is looked up; the opening takes two of 2^n. What each costs in time and memory: `predictProof`.
  */
 import { AssayError } from '../../common/errors.js';
 import type { OpeningProver } from '../opening/types.js';
@@ -19,7 +18,7 @@ import { absorbStatement, publicValues, type Statement } from '../verifier/state
 import type { Arithmetic } from '../wasm/arithmetic.js';
 import { sliceVector } from '../wasm/fr-vectors.js';
 import { proveArithmetic } from './arithmetic-phase.js';
-import { ColumnStore, combineColumns, type Column } from './column-store.js';
+import { ColumnStore, combineColumns } from './column-store.js';
 import { startLookup } from './lookup-phase.js';
 import { evaluateWeights, proveOpening, WeightTable } from './opening-phase.js';
 import { buildWitness, maskColumns, modelColumns, tableColumns, type GroupWitness } from './witness.js';
@@ -95,7 +94,6 @@ function run(
   const masks = maskColumns(plan);
   const table = tableColumns(plan, groups);
   const store = new ColumnStore(plan);
-  const commit = (column: Column): Uint8Array => backend.commit(column);
 
   const small = { y: fr.ints(witness.y), r0: fr.ints(witness.r0), r1: fr.ints(witness.r1), m: fr.ints(witness.m) };
   phases.begin('commit');
@@ -106,7 +104,7 @@ function run(
     for (let c = 0; c < all.length / size; c++) {
       const column = { pointer: all.pointer + 4 * c * size, length: size, kind: all.kind };
       store.put(family, -1, c, column);
-      first.push(commit(column));
+      first.push(backend.commit(column));
     }
   }
   transcript.absorbPoints('commitments', first);
@@ -121,7 +119,7 @@ function run(
   for (const family of ['gw', 'gx', 'gt'] as const)
     lookup[family].forEach((column, c) => {
       store.put(family, -1, c, column);
-      second.push(commit(column));
+      second.push(backend.commit(column));
     });
   transcript.absorbPoints('helper commitments', second);
   phases.begin('lookup');

@@ -2,10 +2,9 @@
 import { mul } from '../field/fr.js';
 import { sizeOf } from '../../graph/tensor.js';
 import { denseWeights, type AxisWeight, type Factor } from '../plan/functional.js';
-import { bitsOf } from '../program/layout.js';
+import { bitsOf, cellStrides } from '../program/layout.js';
 import { unravel } from '../program/blocks.js';
 import type { FrVector, FrVectors } from '../wasm/fr-vectors.js';
-import { cellStrides } from './views.js';
 
 /** An axis weight over 2^bits cells: zero on padding. */
 export function paddedWeights(weight: AxisWeight, side: number): bigint[] {

@@ -3,23 +3,12 @@
  * these lists; the verifier never needs them.
  */
 import { entriesOf, unravel, type Block } from '../program/blocks.js';
-import { bitsOf } from '../program/layout.js';
 
 export interface ViewEntries {
   /** Index in the target, by the strides asked for. */
   readonly target: Int32Array;
   readonly source: Int32Array;
   readonly weight: Float64Array;
-}
-
-/** Strides of the cells of a padded slot: each axis takes ceil(log2 side) bits. */
-export function cellStrides(axes: readonly number[]): number[] {
-  const strides = new Array<number>(axes.length);
-  for (let axis = axes.length - 1, stride = 1; axis >= 0; axis--) {
-    strides[axis] = stride;
-    stride *= 2 ** bitsOf(axes[axis]!);
-  }
-  return strides;
 }
 
 const offset = (index: number, axes: readonly number[], sides: readonly number[], strides: readonly number[]): number =>

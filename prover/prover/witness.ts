@@ -7,13 +7,12 @@
 import { AssayError } from '../../common/errors.js';
 import { sizeOf, stridesOf } from '../../graph/tensor.js';
 import { REQUANT_SHIFT, type TensorId } from '../../graph/integer/types.js';
-import { TAPS } from '../plan/claims.js';
 import { chunksOf, slotOf, type GroupPlan, type Plan } from '../plan/plan.js';
 import type { ProgramWithModel } from '../program/build-program.js';
 import { tableRow, type PlacedTable } from '../program/tables.js';
-import { bitsOfAxes, placeSlots } from '../program/layout.js';
-import { LIMB_BITS, type LinearTerm } from '../program/types.js';
-import { cellStrides, viewEntries } from './views.js';
+import { bitsOfAxes, cellsOfItem, cellStrides, placeSlots } from '../program/layout.js';
+import { LIMB_BITS, MAX_TAPS, type LinearTerm } from '../program/types.js';
+import { viewEntries } from './views.js';
 
 /** One group of jobs as the prover sees it. */
 export interface GroupWitness {
@@ -47,7 +46,7 @@ export function buildWitness(plan: Plan, groups: readonly GroupWitness[]): Witne
     r0: make(),
     r1: make(),
     q: make(),
-    x: plan.hasMaxima ? Array.from({ length: TAPS }, make) : [],
+    x: plan.hasMaxima ? Array.from({ length: MAX_TAPS }, make) : [],
     m: new Int32Array(chunksOf(plan, 'm') * 2 ** plan.n),
   };
   const range = plan.tables.tables.find(({ kind }) => kind === 'range')!;
@@ -98,10 +97,8 @@ export function buildWitness(plan: Plan, groups: readonly GroupWitness[]): Witne
       const { offset, bits } = slotOf(group, slot);
       const itemCells = 2 ** (bits - group.batchBits);
       const views = taps.map((terms) => readView(group, built, terms, program.witness[slot]!.axes, witness.y));
-      const padded = Array.from({ length: TAPS }, (_, i) => views[i] ?? views[0]!);
-      const strides = cellStrides(program.witness[slot]!.axes);
-      const dense = stridesOf(program.witness[slot]!.axes);
-      const cellsOf = denseCells(program.witness[slot]!.axes, dense, strides);
+      const padded = Array.from({ length: MAX_TAPS }, (_, i) => views[i] ?? views[0]!);
+      const cellsOf = cellsOfItem(program.witness[slot]!.axes);
       for (let item = 0; item < group.items; item++)
         cellsOf.forEach((inside, i) => {
           const cell = offset + item * itemCells + inside;
@@ -121,13 +118,6 @@ export function buildWitness(plan: Plan, groups: readonly GroupWitness[]): Witne
     }
   });
   return witness;
-}
-
-/** Cells of the elements of an item, row-major. */
-function denseCells(axes: readonly number[], dense: readonly number[], strides: readonly number[]): Int32Array {
-  return Int32Array.from({ length: sizeOf(axes) }, (_, i) =>
-    axes.reduce((cell, side, axis) => cell + (Math.floor(i / dense[axis]!) % side) * strides[axis]!, 0),
-  );
 }
 
 function tensorShape(built: ProgramWithModel, slot: number, output: TensorId): readonly number[] {
@@ -204,7 +194,7 @@ export function modelColumns({ program, modelValues }: ProgramWithModel): Float6
   const { offsets, cells } = placeSlots(program.model.map(({ axes }) => bitsOfAxes(axes)));
   const columns = new Float64Array(Math.ceil(cells / 2 ** program.modelBits) * 2 ** program.modelBits);
   program.model.forEach(({ axes }, slot) => {
-    const inside = denseCells(axes, stridesOf(axes), cellStrides(axes));
+    const inside = cellsOfItem(axes);
     inside.forEach((cell, i) => {
       columns[offsets[slot]! + cell] = modelValues[slot]![i]!;
     });
@@ -264,7 +254,7 @@ export function maskColumns(plan: Plan): MaskColumns {
     const { program } = group;
     const mark = (slot: number, arrays: readonly Uint8Array[]): void => {
       const { axes } = program.witness[slot]!;
-      const inside = denseCells(axes, stridesOf(axes), cellStrides(axes));
+      const inside = cellsOfItem(axes);
       const { offset, bits } = slotOf(group, slot);
       const itemCells = 2 ** (bits - group.batchBits);
       for (let item = 0; item < group.items; item++)

@@ -5,7 +5,7 @@ import type { Functional } from '../plan/claims.js';
 import { denseWeights, eqWeight } from '../plan/functional.js';
 import { chunksOf, slotOf, type Plan } from '../plan/plan.js';
 import { unravel } from '../program/blocks.js';
-import { cellStrides } from '../prover/views.js';
+import { cellStrides } from '../program/layout.js';
 
 /** Calls with the name of the column ("family group chunk"), the cell and its weight. */
 export function expandFunctional(

@@ -5,7 +5,7 @@ import type { ProductTerm } from '../plan/claims.js';
 import { denseWeights } from '../plan/functional.js';
 import type { Plan } from '../plan/plan.js';
 import { unravel } from '../program/blocks.js';
-import { cellStrides } from '../prover/views.js';
+import { cellStrides } from '../program/layout.js';
 import { readView, type GroupWitness } from '../prover/witness.js';
 
 /** Cell of the bound labels in the sumcheck's space: item bits first, then labels in order. */

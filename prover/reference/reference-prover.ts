@@ -8,7 +8,6 @@ import {
   collectClaims,
   operandClaim,
   outputPointBits,
-  TAPS,
   wordPointBits,
   type Functional,
   type LookupValues,
@@ -19,6 +18,7 @@ import { denseWeights, eqWeight } from '../plan/functional.js';
 import { bracketWeights, flattenValues, lookupDegree, lookupSummand, type PublicPart } from '../plan/lookup.js';
 import { chunkBits, chunksOf, columnsOf, makePlan, type Plan } from '../plan/plan.js';
 import { RANGE_TAG } from '../program/tables.js';
+import { MAX_TAPS } from '../program/types.js';
 import {
   buildWitness,
   maskColumns,
@@ -160,7 +160,7 @@ export async function referenceProve(
     return [family('m')[j]!, family('gt')[j]!, ...[rows.committed, rows.valid, rows.a, rows.b, rows.tag].map(slice)];
   });
   const read = (flat: readonly bigint[]): { values: LookupValues } & Pick<PublicPart, 'masks' | 'rows'> => {
-    const own = plan.hasMaxima ? 6 + TAPS : 5;
+    const own = plan.hasMaxima ? 6 + MAX_TAPS : 5;
     const stride = own + 4;
     const chunk = (c: number): readonly bigint[] => flat.slice(c * stride, (c + 1) * stride);
     const witnessChunks = Array.from({ length: plan.witnessChunks }, (_, c) => chunk(c));
@@ -176,7 +176,7 @@ export async function referenceProve(
         q: witnessChunks.map((v) => v[3]!),
         gw: witnessChunks.map((v) => v[4]!),
         gx: plan.hasMaxima ? witnessChunks.map((v) => v[5]!) : [],
-        x: plan.hasMaxima ? witnessChunks.map((v) => v.slice(6, 6 + TAPS)) : [],
+        x: plan.hasMaxima ? witnessChunks.map((v) => v.slice(6, 6 + MAX_TAPS)) : [],
         m: tableChunks.map((v) => v[0]!),
         gt: tableChunks.map((v) => v[1]!),
         b: plan.hasValues ? tableChunks.map((v) => v[2]!) : [],

@@ -1,8 +1,8 @@
 /** Free cells against statements: no claim may read a padding cell, whatever its weight would let it be completed by. */
 import { inverse, mul, sub } from '../../field/fr.js';
-import { cellsOfItem, lowestOf, packInput, wordBits } from '../../plan/inputs.js';
+import { lowestOf, packInput, wordBits } from '../../plan/inputs.js';
 import { slotOf } from '../../plan/plan.js';
-import { bitsOfAxes } from '../../program/layout.js';
+import { bitsOfAxes, cellsOfItem } from '../../program/layout.js';
 import type { AuditJob } from '../audited-prover.js';
 import { proveJob } from '../audited-prover.js';
 import type { Attempt, TamperFamily } from '../attack.js';
