@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { main } from '../cli/main.js';
-import { ERROR_CODES, type ErrorCode } from '../common/errors.js';
 import { compileModel, encodeBundle, readOnnx, writeOnnx, type OnnxModel } from '../graph/index.js';
 import { calibrationSamples, shippedModel } from '../models/index.js';
+import { refused } from './run-command.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-bad-input-'));
 const at = (name: string) => join(folder, name);
@@ -17,32 +17,6 @@ const write = (name: string, content: Uint8Array | string) => {
   writeFileSync(at(name), content);
   return at(name);
 };
-
-/** Runs `assay --json ARGS`. */
-async function assay(
-  ...args: string[]
-): Promise<{ exitCode: number; error: { code: ErrorCode; message: string; mend: string } }> {
-  let out = '';
-  const spy = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
-    out += String(chunk);
-    return true;
-  });
-  try {
-    const exitCode = await main(['node', 'assay', '--json', ...args]);
-    return { exitCode, ...(JSON.parse(out) as { error: { code: ErrorCode; message: string; mend: string } }) };
-  } finally {
-    spy.mockRestore();
-    process.exitCode = 0;
-  }
-}
-
-async function refused(args: string[], code: ErrorCode, message: RegExp): Promise<void> {
-  const { exitCode, error } = await assay(...args);
-  expect(error.code).toBe(code);
-  expect(error.message).toMatch(message);
-  expect(error.mend.length).toBeGreaterThan(10);
-  expect(exitCode).toBe({ usage: 2, invalid: 1, infrastructure: 4, internal: 70 }[ERROR_CODES[code].kind]);
-}
 
 const iris = shippedModel('iris');
 const irisBytes = readFileSync(iris.file);

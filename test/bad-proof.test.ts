@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { main } from '../cli/main.js';
-import { ERROR_CODES, type ErrorCode } from '../common/errors.js';
 import { decodeBundle, encodeBundle, inputRoot, makeBundle, outputRoot } from '../graph/index.js';
 import { heldOutSamples } from '../models/index.js';
 import { decodeModelKey, decodeProofFile } from '../prover/index.js';
 import { compiled, provedBatch } from './prover/proved-model.js';
+import { assay, refused } from './run-command.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-bad-proof-'));
 const at = (name: string): string => join(folder, name);
@@ -16,37 +16,6 @@ const write = (name: string, content: Uint8Array | string): string => {
   writeFileSync(at(name), content);
   return at(name);
 };
-
-interface Printed {
-  readonly exitCode: number;
-  readonly error: { readonly code: ErrorCode; readonly message: string; readonly mend: string };
-  readonly verdict: { readonly verdict: string; readonly reason?: string };
-  readonly [name: string]: unknown;
-}
-
-/** Runs `assay --json ARGS`. */
-async function assay(...args: string[]): Promise<Printed> {
-  let out = '';
-  const spy = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
-    out += String(chunk);
-    return true;
-  });
-  try {
-    const exitCode = await main(['node', 'assay', '--json', ...args]);
-    return { exitCode, ...(JSON.parse(out) as Omit<Printed, 'exitCode'>) } as Printed;
-  } finally {
-    spy.mockRestore();
-    process.exitCode = 0;
-  }
-}
-
-async function refused(args: string[], code: ErrorCode, message: RegExp): Promise<void> {
-  const { exitCode, error } = await assay(...args);
-  expect(error.code).toBe(code);
-  expect(error.message).toMatch(message);
-  expect(error.mend.length).toBeGreaterThan(10);
-  expect(exitCode).toBe({ usage: 2, invalid: 1, infrastructure: 4, internal: 70 }[ERROR_CODES[code].kind]);
-}
 
 const samples = heldOutSamples('iris', 3).samples.map((sample) => [...(sample.get('features')!.data as Float32Array)]);
 let plain = '';

@@ -49,6 +49,9 @@ export const MAX_CHUNKS = 64;
 export const MAX_ITEMS = 4096;
 export const MAX_GROUPS = 64;
 
+/** Cells of the joint witness space, padding included. */
+export const witnessCells = (groups: readonly JobGroup[]): number => place(groups).cells;
+
 function place(groups: readonly JobGroup[]): { offsets: readonly number[]; cells: number } {
   return placeSlots(
     groups.flatMap(({ program, items }) => program.witness.map(({ axes }) => bitsOf(items) + bitsOfAxes(axes))),

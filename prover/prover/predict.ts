@@ -1,8 +1,9 @@
 /** What a proof will cost, before any work: columns, bytes, memory. */
-import { columnsOf, makePlan, MAX_CHUNKS, type JobGroup, type Plan } from '../plan/plan.js';
+import { columnsOf, makePlan, witnessCells, type JobGroup } from '../plan/plan.js';
 import { AssayError } from '../../common/errors.js';
 import { sizeOf } from '../../graph/tensor.js';
-import { MAX_COLUMN_BITS } from '../program/model-bits.js';
+import { MAX_COLUMN_BITS, MIN_COLUMN_BITS } from '../program/model-bits.js';
+import { placeTables } from '../program/tables.js';
 import { MAX_VERIFIER_STEPS, verifierSteps } from '../verifier/check-cost.js';
 import { proofBytes, proofShape } from '../verifier/proof.js';
 import { productShape } from '../verifier/product-shape.js';
@@ -12,31 +13,16 @@ import { ELEMENT_BYTES } from '../wasm/fr-vectors.js';
 const MAX_WITNESS_COLUMNS = 16;
 
 /**
- * log2 of the cells of a column for a batch: the smallest n that its models admit and at which the witness takes at
- * most `MAX_WITNESS_COLUMNS` columns.
+ * log2 of the cells of a column for a batch: the smallest n that its models admit and at which witness and tables take
+ * at most `maxColumns` columns each.
  * @throws AssayError PROOF_LIMITS where no n does.
  */
 export function chooseColumnBits(groups: readonly JobGroup[], maxColumns = MAX_WITNESS_COLUMNS): number {
-  const least = Math.max(...groups.map(({ program }) => program.modelBits));
-  const limit = Math.min(maxColumns, MAX_CHUNKS);
-  for (let n = least; n <= MAX_COLUMN_BITS; n++) {
-    const plan = planOrNull(groups, n);
-    if (plan && plan.witnessChunks <= limit && plan.tableChunks <= limit) return n;
-  }
-  throw new AssayError(
-    'PROOF_LIMITS',
-    `the witness of this batch fits no ${limit} columns of 2^${MAX_COLUMN_BITS} cells`,
-  );
-}
-
-function planOrNull(groups: readonly JobGroup[], n: number): Plan | null {
-  try {
-    return makePlan(groups, n);
-  } catch (error) {
-    if (error instanceof AssayError && error.code === 'PROOF_LIMITS' && error.message.includes('columns of 2^'))
-      return null;
-    throw error;
-  }
+  const cells = Math.max(witnessCells(groups), placeTables(groups.map(({ program }) => program.tables)).cells);
+  let n = Math.max(MIN_COLUMN_BITS, ...groups.map(({ program }) => program.modelBits));
+  while (n <= MAX_COLUMN_BITS && cells > maxColumns * 2 ** n) n++;
+  if (n <= MAX_COLUMN_BITS) return n;
+  throw new AssayError('PROOF_LIMITS', `this batch fits no ${maxColumns} columns of 2^${MAX_COLUMN_BITS} cells`);
 }
 
 export interface ProofPrediction {
