@@ -190,6 +190,10 @@ describe('the plan refuses', () => {
     expect(plan(MAX_GROUPS, 1, 14)).not.toThrow();
   });
 
+  it('a group without a witness', () => {
+    expect(plan(1, 1, job.n, { ...program(), witness: [], inputs: [], requants: [] })).toThrow(/no witness/);
+  });
+
   it('batches that are none or too large', () => {
     for (const items of [0, -1, 1.5, NaN, Infinity, MAX_ITEMS + 1]) expect(plan(1, items, 20)).toThrow(/items/);
     expect(plan(1, MAX_ITEMS, 20)).not.toThrow();
