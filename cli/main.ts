@@ -1,14 +1,17 @@
 /** The `assay` command: parses the line, runs one command, turns a typed error into a message and an exit code. */
 import { Command, CommanderError } from 'commander';
 import { asAssayError } from '../common/errors.js';
+import { accountCommand } from './commands/account.js';
 import { auditCommand } from './commands/audit.js';
 import { compileCommand } from './commands/compile.js';
 import { demoCommand } from './commands/demo.js';
+import { deployCommand } from './commands/deploy.js';
 import { doctorCommand } from './commands/doctor.js';
 import { inspectCommand } from './commands/inspect.js';
 import { keyCommand } from './commands/key.js';
+import { orderCommand } from './commands/order.js';
 import { proveCommand } from './commands/prove.js';
-import { receiptCommand } from './commands/receipt.js';
+import { receiptCommand } from './commands/receipt/index.js';
 import { runCommand } from './commands/run.js';
 import { srsCommand } from './commands/srs.js';
 import { verifyCommand } from './commands/verify.js';
@@ -25,6 +28,7 @@ Start here:
                                                       the same with a proof of the output
   assay receipt verify receipt.json --rpc URL --rollup ADDRESS
                                                       check a receipt against the chain
+  assay deploy, account, order, receipt               settle on a chain of your own: docs/settlement.md
 
 Exit codes: 0 valid or done, 1 invalid, 2 wrong input, 3 undetermined, 4 something outside failed, 70 a defect of ours.
 Every command takes --json. Errors have stable codes: docs/errors.md.`;
@@ -48,6 +52,9 @@ export function program(): Command {
     verifyCommand,
     auditCommand,
     receiptCommand,
+    orderCommand,
+    accountCommand,
+    deployCommand,
     srsCommand,
     doctorCommand,
   ]) {

@@ -137,6 +137,11 @@ export const ERROR_CODES = {
     what: 'The Solidity sources do not compile, or a compiled contract breaks a limit.',
     mend: "Read the compiler's message; a damaged installation is mended by `npm ci`.",
   },
+  COURT_TERMS_INVALID: {
+    kind: 'usage',
+    what: 'The terms of an audit court (delay, window, rate, quorum, auditors) contradict each other.',
+    mend: 'Correct the term that the message names.',
+  },
   DATABASE_NEWER: {
     kind: 'usage',
     what: 'The database was migrated by a newer Assay.',
@@ -166,6 +171,16 @@ export const ERROR_CODES = {
     kind: 'usage',
     what: 'The folder named for the demo holds something else.',
     mend: 'Name a folder that does not exist yet, with --data.',
+  },
+  DEPLOYMENT_RECORD_INVALID: {
+    kind: 'usage',
+    what: 'The record of a deployment does not fit the chain, the account or the settings that it is to be continued with.',
+    mend: 'Continue with the same key, chain and settings, or give another --out to begin a new deployment.',
+  },
+  DEPLOYMENT_REFUSED: {
+    kind: 'usage',
+    what: 'The settlement contracts cannot be deployed like that, or a deployment that was cut short cannot be taken up.',
+    mend: 'Correct what the message names; begin anew where the account has sent other transactions since.',
   },
   DEV_KEY_REFUSED: {
     kind: 'usage',
@@ -242,6 +257,11 @@ export const ERROR_CODES = {
     what: 'A file to write to cannot be written.',
     mend: 'Name a path in an existing folder that you may write to.',
   },
+  FUNDS_MISSING: {
+    kind: 'usage',
+    what: 'An account holds less of the settlement token than a command is to move.',
+    mend: 'Give a smaller amount, or deposit first.',
+  },
   GRAPH_INVALID: {
     kind: 'usage',
     what: 'An integer graph breaks a rule of its definition.',
@@ -306,6 +326,11 @@ export const ERROR_CODES = {
     kind: 'usage',
     what: 'A model does not fit the memory that the executor may use.',
     mend: 'Raise the memory budget, wait for running jobs to end, or use a smaller batch.',
+  },
+  NODE_FOREIGN: {
+    kind: 'usage',
+    what: 'A node belongs to another account, or to none, or takes no orders any more.',
+    mend: 'Use the key of the account that registered it; a signer that was retired or suspended is replaced by a new one.',
   },
   NODE_TIMEOUT: {
     kind: 'infrastructure',
@@ -387,6 +412,11 @@ export const ERROR_CODES = {
     what: 'A chunk or slot to open does not exist in the tensor or trace.',
     mend: 'Ask for an index inside the committed tensor.',
   },
+  ORDER_FILE_MALFORMED: {
+    kind: 'usage',
+    what: 'A file is neither a signed order nor a receipt that carries its order.',
+    mend: 'Give the file as it was handed out, unchanged, with the signatures of both sides where the order is to be opened.',
+  },
   ORDER_INVALID: {
     kind: 'usage',
     what: 'A job order is not acceptable: its fields or its signature do not hold.',
@@ -397,10 +427,20 @@ export const ERROR_CODES = {
     what: 'A job order or receipt names another model, input, executor or number of items than what came with it.',
     mend: 'Send the bundle and the input that the order was signed for, to the executor that it names.',
   },
+  ORDER_REFUSED: {
+    kind: 'usage',
+    what: 'An executor does not take an order on.',
+    mend: 'Read the reason: ask for a quote, and sign the order anew for an executor, lane, policy and time that it offers.',
+  },
   ORDER_UNDELIVERED: {
     kind: 'invalid',
     what: 'The result of an order came too late or does not fit its terms, so no receipt is signed for it.',
     mend: 'Order again, with more time to deliver.',
+  },
+  ORDER_UNOPENABLE: {
+    kind: 'invalid',
+    what: 'An order cannot be opened on chain, so nobody works on it; no money has moved.',
+    mend: 'The message names what keeps it from being opened; mend that, and sign a new order.',
   },
   PARTY_REPEATED: {
     kind: 'usage',
@@ -416,6 +456,16 @@ export const ERROR_CODES = {
     kind: 'usage',
     what: 'Bytes that should hold points of the proof system are malformed, or a point is not on the curve.',
     mend: 'Give 64 bytes, x then y, big endian, for each point of BN254 G1, 64 zero bytes for the point at infinity.',
+  },
+  POLICY_CLOSED: {
+    kind: 'usage',
+    what: 'The deployment has no policy under which orders can be opened now.',
+    mend: 'Name a policy, or wait until one that was added is in force.',
+  },
+  POLICY_INVALID: {
+    kind: 'usage',
+    what: 'The parameters of a settlement policy contradict each other.',
+    mend: 'Correct the parameter that the message names.',
   },
   POSTER_ELSEWHERE: {
     kind: 'infrastructure',
@@ -466,11 +516,6 @@ export const ERROR_CODES = {
     kind: 'invalid',
     what: 'A receipt was posted, but the rollup contract could not bind it.',
     mend: 'Check that the executor signed for this chain and contract, and has no other receipt for this order.',
-  },
-  ROLLUP_POLICY_INVALID: {
-    kind: 'usage',
-    what: 'The parameters of a rollup deployment contradict each other.',
-    mend: 'Correct the parameter that the message names.',
   },
   SAMPLES_INVALID: {
     kind: 'usage',

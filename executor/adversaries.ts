@@ -32,6 +32,10 @@ abstract class Adversary implements Executor {
 
   abstract execute(order: JobOrder, bundle: Bundle, inputs: readonly Int32Array[]): Promise<ExecutionResult>;
 
+  accept(order: JobOrder, signature: Hex): Promise<Hex> {
+    return this.honest.accept(order, signature);
+  }
+
   sign(receipt: Receipt): Promise<Hex> {
     return this.honest.sign(receipt);
   }

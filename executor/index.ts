@@ -10,7 +10,8 @@ export { SessionCache, type Lease, type SessionKey, type SessionKind } from './s
 export { commit, executeJob, outputsFrom, type Execution, type ExecutionRoots } from './execute.js';
 export { TraceStore, type StoredKind, type StoredTensors } from './trace-store.js';
 export { Executions, type ExecutedFacts } from './executions.js';
-export { FileJournal, type Journal, type SignedEntry } from './signing-journal.js';
+export { FileJournal, type AcceptedEntry, type Journal, type SignedEntry } from './signing-journal.js';
 export { openIdentity, openSigner, type Identity } from './identity.js';
+export { type ExecutorTerms } from './check-acceptable.js';
 export { ExecutorNode, type ExecutionResult, type Executor, type ExecutorNodeOptions } from './node.js';
 export { FlippedOutput, SmallerModel, StaleAnswer } from './adversaries.js';

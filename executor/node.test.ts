@@ -1,11 +1,11 @@
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HDNodeWallet } from 'ethers';
+import { HDNodeWallet, Wallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { evaluateGraph } from '../graph/index.js';
-import { recoverReceiptSigner } from '../receipts/index.js';
-import type { Receipt } from '../receipts/index.js';
+import { recoverAcceptanceSigner, recoverReceiptSigner, signOrder } from '../receipts/index.js';
+import type { Hex, JobOrder, Receipt } from '../receipts/index.js';
 import { FlippedOutput, SmallerModel, StaleAnswer } from './adversaries.js';
 import { openIdentity, openSigner } from './identity.js';
 import type { Identity } from './identity.js';
@@ -57,6 +57,46 @@ describe('ExecutorNode', () => {
     expect(recoverReceiptSigner(receipt, signature, DOMAIN)).toBe(node.address);
     expect(await node.sign(receipt)).toBe(signature);
     await expect(node.sign({ ...receipt, amount: 999n })).rejects.toMatchObject({ code: 'EQUIVOCATION_REFUSED' });
+  });
+
+  it('takes an order on once, where it fits its terms, and no other', async () => {
+    const requester = new Wallet(`0x${'2a'.repeat(32)}`);
+    let now = 1_900_000_000;
+    const taking = await openIdentity(join(folder, 'taking'));
+    const policyHash: Hex = `0x${'0b'.repeat(32)}`;
+    const terms = { lanes: ['sampled', 'zk'], policies: [policyHash], clock: async () => now } as const;
+    const under = await ExecutorNode.start({ ...options, identity: taking, engine: 'reference', terms });
+    const order = {
+      ...job(1, 3).order,
+      executor: under.address,
+      requester: requester.address.toLowerCase() as Hex,
+    };
+    const signed = async (change: Partial<JobOrder> = {}): Promise<[JobOrder, Hex]> => {
+      const changed = { ...order, ...change };
+      return [changed, await signOrder(changed, DOMAIN, requester)];
+    };
+    const acceptance = await under.accept(...(await signed()));
+    expect(recoverAcceptanceSigner(order, acceptance, DOMAIN)).toBe(under.address);
+    expect(await under.accept(...(await signed()))).toBe(acceptance);
+
+    await expect(under.accept(...(await signed({ executor: node.address })))).rejects.toMatchObject({
+      code: 'ORDER_MISMATCH',
+    });
+    const refused = { code: 'ORDER_REFUSED', kind: 'usage' };
+    for (const change of [
+      { lane: 'optimistic' },
+      { policyHash: `0x${'0c'.repeat(32)}` },
+      { deliverBy: now - 1 },
+    ] as const)
+      await expect(under.accept(...(await signed(change))), JSON.stringify(change)).rejects.toMatchObject(refused);
+    const [, otherSignature] = await signed({ nonce: 77n });
+    await expect(under.accept(order, otherSignature)).rejects.toMatchObject(refused);
+    now = order.deliverBy + 1;
+    await expect(under.accept(...(await signed()))).rejects.toMatchObject(refused);
+    await under.close();
+    // Started without terms: it works for itself, and takes no orders.
+    const [own, signature] = await signed({ executor: node.address });
+    await expect(node.accept(own, signature)).rejects.toMatchObject(refused);
   });
 
   it('gives the same integers again, and in another batch', async () => {

@@ -1,6 +1,7 @@
 /**
  * An executor: a key, a journal of what it has signed, and a thread that runs models.
  *
+ *   accept   signs that it takes an order on, where the order fits the terms that it works under.
  *   execute  checks that order, bundle and input belong together, runs the model in the worker thread, stores trace and
  *            result under their roots, records what was executed, and returns the integers with their commitments.
  *   sign     signs a receipt that states what this node has executed for its order, once per order.
@@ -8,8 +9,9 @@
 import { DEVELOPMENT_CHAIN_ID, isDevelopmentAccount } from '../common/development-keys.js';
 import { AssayError } from '../common/errors.js';
 import type { Bundle, Tensor } from '../graph/index.js';
-import { hashOrder, hashReceipt, signReceipt } from '../receipts/index.js';
+import { hashOrder, hashReceipt, signAcceptance, signReceipt } from '../receipts/index.js';
 import type { Hex, JobOrder, Receipt, ReceiptDomain } from '../receipts/index.js';
+import { checkAcceptable, type ExecutorTerms } from './check-acceptable.js';
 import type { EngineName } from './engine.js';
 import type { MissingEngine } from './engines.js';
 import type { Execution } from './execute.js';
@@ -41,6 +43,13 @@ export interface Executor {
    */
   readonly executions?: Executions | undefined;
   /**
+   * The signature over Acceptance(orderHash): this executor holds the model and will deliver, or lose its lock.
+   * @param signature the requester's, over the order
+   * @throws AssayError ORDER_MISMATCH where the order names another executor; ORDER_REFUSED where it is unsigned, late,
+   *   or under terms that this executor does not work under; STORE_FULL.
+   */
+  accept(order: JobOrder, signature: Hex): Promise<Hex>;
+  /**
    * @param inputs one array per graph input, order.items * size(item shape) integers each.
    * @throws AssayError ORDER_MISMATCH, INPUT_RANGE, MODEL_TOO_LARGE, ENGINE_FAILED, ENGINE_NOT_EXACT, STORE_FULL,
    *   EXECUTOR_WORKER_FAILED, EXECUTOR_CLOSED.
@@ -67,6 +76,8 @@ export interface ExecutorNodeOptions {
   readonly threads?: number;
   /** Of all loaded models together. Default 2 GiB. */
   readonly memoryBudgetBytes?: number;
+  /** Default: none, so that it takes no orders. */
+  readonly terms?: ExecutorTerms;
 }
 
 const DEFAULT_BUDGET_BYTES = 2 ** 31;
@@ -124,6 +135,12 @@ export class ExecutorNode implements Executor {
   /** Engines of higher preference that this machine lacks, each with reason and mend. */
   get missingEngines(): readonly MissingEngine[] {
     return this.#thread.start.missing;
+  }
+
+  async accept(order: JobOrder, signature: Hex): Promise<Hex> {
+    const { identity, domain, terms } = this.#options;
+    await checkAcceptable(order, signature, { executor: this.address, domain, terms });
+    return identity.journal.acceptOnce(hashOrder(order, domain), () => signAcceptance(order, domain, identity.signer));
   }
 
   async execute(order: JobOrder, bundle: Bundle, inputs: readonly Int32Array[]): Promise<ExecutionResult> {

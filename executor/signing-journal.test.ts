@@ -20,6 +20,28 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 describe('FileJournal', () => {
+  it('accepts an order once, beside its receipt: the same signature again, also after a restart', async () => {
+    const journal = await FileJournal.create(path, ADDRESS);
+    let calls = 0;
+    const sign = async (): Promise<Hex> => signature(++calls);
+    const twice = await Promise.all([journal.acceptOnce(hash(1), sign), journal.acceptOnce(hash(1), sign)]);
+    expect(twice).toEqual([signature(1), signature(1)]);
+    // An acceptance is no receipt: the order can still be signed for.
+    expect(journal.find(hash(1))).toBeNull();
+    expect(await journal.signOnce(hash(1), hash(10), sign)).toBe(signature(2));
+    await journal.close();
+    await expect(journal.acceptOnce(hash(2), sign)).rejects.toMatchObject({ code: 'EXECUTOR_CLOSED' });
+
+    const reopened = await FileJournal.open(path, ADDRESS);
+    expect(await reopened.acceptOnce(hash(1), sign)).toBe(signature(1));
+    expect(reopened.find(hash(1))?.signature).toBe(signature(2));
+    expect(calls).toBe(2);
+    await reopened.close();
+    const [, acceptance] = (await readFile(path, 'utf8')).split('\n');
+    await appendFile(path, `${acceptance}\n`);
+    await expect(FileJournal.open(path, ADDRESS)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' });
+  });
+
   it('signs an order once: the same receipt gets the first signature, another is refused', async () => {
     const journal = await FileJournal.create(path, ADDRESS);
     let calls = 0;

@@ -1,5 +1,5 @@
 /**
- * The journal of what an executor's key has signed: one receipt per order, for ever.
+ * The journal of what an executor's key has signed: one acceptance and one receipt per order, for ever.
  *
  * Why: two different receipts for one order are equivocation, which costs the executor its stake. A crash between
  * signing and answering, a retried job or a second worker must not lead there. So
@@ -8,6 +8,9 @@
  *   3. the same order with another receipt is refused;
  *   4. one process at a time holds the journal;
  *   5. a key that has been used is never used without its journal.
+ *
+ * An acceptance commits to nothing but its order, so a second one does no harm; it is kept as the record of what the key
+ * has taken on, and comes out the same.
  *
  * File: one JSON object per line. The first names the key's address. A last line without its newline is what a crash
  * in the middle of a write leaves; its signature has not left, so it is cut off. Any other bad line is corruption.
@@ -27,6 +30,12 @@ export interface SignedEntry {
   readonly signature: Hex;
 }
 
+/** What was signed when an order was taken on; in the file, the entry without a receipt hash. */
+export interface AcceptedEntry {
+  readonly orderHash: Hex;
+  readonly acceptance: Hex;
+}
+
 /** What an executor needs of its journal, whatever keeps it. */
 export interface Journal {
   /** Address of the key whose signatures are kept, lower-case. */
@@ -37,14 +46,25 @@ export interface Journal {
    * @throws AssayError EQUIVOCATION_REFUSED, STORE_FULL.
    */
   signOnce(orderHash: Hex, receiptHash: Hex, sign: () => Promise<Hex>): Promise<Hex>;
+  /**
+   * Signs the acceptance of an order, once; the same order gets the first signature again. Durable when it returns.
+   * @throws AssayError STORE_FULL.
+   */
+  acceptOnce(orderHash: Hex, sign: () => Promise<Hex>): Promise<Hex>;
   close(): Promise<void>;
 }
 
 const VERSION = 1;
 const HASH = /^0x[0-9a-f]{64}$/;
 
+/** What a journal's file holds, by order. */
+interface Entries {
+  readonly receipts: Map<Hex, SignedEntry>;
+  readonly acceptances: Map<Hex, AcceptedEntry>;
+}
+
 export class FileJournal implements Journal {
-  readonly #entries: Map<Hex, SignedEntry>;
+  readonly #entries: Entries;
   readonly #file: FileHandle;
   readonly #lock: Lock;
   /** Signing is one at a time: the check and the write must not be interleaved with another order's. */
@@ -58,7 +78,7 @@ export class FileJournal implements Journal {
     readonly address: Hex,
     file: FileHandle,
     lock: Lock,
-    entries: Map<Hex, SignedEntry>,
+    entries: Entries,
   ) {
     this.#file = file;
     this.#lock = lock;
@@ -103,18 +123,36 @@ export class FileJournal implements Journal {
     }
   }
 
+  /** Receipts signed. */
   get size(): number {
-    return this.#entries.size;
+    return this.#entries.receipts.size;
   }
 
   find(orderHash: Hex): SignedEntry | null {
-    return this.#entries.get(orderHash) ?? null;
+    return this.#entries.receipts.get(orderHash) ?? null;
   }
 
   signOnce(orderHash: Hex, receiptHash: Hex, sign: () => Promise<Hex>): Promise<Hex> {
-    const signed = this.#turn.then(() => this.#sign(orderHash, receiptHash, sign));
-    this.#turn = signed.catch(() => undefined);
-    return signed;
+    return this.#inTurn(() => this.#sign(orderHash, receiptHash, sign));
+  }
+
+  acceptOnce(orderHash: Hex, sign: () => Promise<Hex>): Promise<Hex> {
+    return this.#inTurn(async () => {
+      this.#checkOpen();
+      const first = this.#entries.acceptances.get(orderHash);
+      if (first !== undefined) return first.acceptance;
+      this.#checkWhole();
+      const entry: AcceptedEntry = { orderHash, acceptance: await sign() };
+      await this.#append(entry);
+      this.#entries.acceptances.set(orderHash, entry);
+      return entry.acceptance;
+    });
+  }
+
+  #inTurn(work: () => Promise<Hex>): Promise<Hex> {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => undefined);
+    return done;
   }
 
   async close(): Promise<void> {
@@ -126,8 +164,8 @@ export class FileJournal implements Journal {
   }
 
   async #sign(orderHash: Hex, receiptHash: Hex, sign: () => Promise<Hex>): Promise<Hex> {
-    if (this.#closed) throw new AssayError('EXECUTOR_CLOSED', `journal ${this.path} is closed`);
-    const first = this.#entries.get(orderHash);
+    this.#checkOpen();
+    const first = this.#entries.receipts.get(orderHash);
     if (first !== undefined) {
       if (first.receiptHash === receiptHash) return first.signature;
       throw new AssayError(
@@ -136,13 +174,27 @@ export class FileJournal implements Journal {
         { meta: { orderHash, signed: first.receiptHash, refused: receiptHash } },
       );
     }
-    if (this.#broken !== null) {
-      throw new AssayError('STORE_FULL', `journal ${this.path} could not be written and must be opened again`, {
-        mend: 'Free disk space and start the executor again.',
-        cause: this.#broken,
-      });
-    }
+    this.#checkWhole();
     const entry: SignedEntry = { orderHash, receiptHash, signature: await sign() };
+    await this.#append(entry);
+    this.#entries.receipts.set(orderHash, entry);
+    return entry.signature;
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) throw new AssayError('EXECUTOR_CLOSED', `journal ${this.path} is closed`);
+  }
+
+  #checkWhole(): void {
+    if (this.#broken === null) return;
+    throw new AssayError('STORE_FULL', `journal ${this.path} could not be written and must be opened again`, {
+      mend: 'Free disk space and start the executor again.',
+      cause: this.#broken,
+    });
+  }
+
+  /** The line is on the disk, or not in the file. */
+  async #append(entry: SignedEntry | AcceptedEntry): Promise<void> {
     await this.#checkLock();
     const { size } = await this.#file.stat();
     const line = Buffer.from(`${JSON.stringify(entry)}\n`);
@@ -161,8 +213,6 @@ export class FileJournal implements Journal {
       await this.#undo(size, error);
       throw diskError(error, this.path);
     }
-    this.#entries.set(orderHash, entry);
-    return entry.signature;
   }
 
   async #checkLock(): Promise<void> {
@@ -205,7 +255,7 @@ async function readJournal(path: string, address: Hex): Promise<string> {
   }
 }
 
-function parseJournal(text: string, path: string, address: Hex): Map<Hex, SignedEntry> {
+function parseJournal(text: string, path: string, address: Hex): Entries {
   const lines = text.split('\n').slice(0, -1);
   const corrupt = (line: number, what: string): AssayError =>
     new AssayError('JOURNAL_CORRUPT', `${path}, line ${line}: ${what}`, { meta: { path, line } });
@@ -225,21 +275,23 @@ function parseJournal(text: string, path: string, address: Hex): Map<Hex, Signed
   if (header['address'] !== address.toLowerCase()) {
     throw corrupt(1, `it belongs to key ${String(header['address'])}, expected ${address.toLowerCase()}`);
   }
-  const entries = new Map<Hex, SignedEntry>();
+  const entries: Entries = { receipts: new Map(), acceptances: new Map() };
   for (let index = 1; index < lines.length; index++) {
-    const { orderHash, receiptHash, signature } = parse(index);
-    if (
-      !isHash(orderHash) ||
-      !isHash(receiptHash) ||
-      typeof signature !== 'string' ||
-      !/^0x[0-9a-f]+$/.test(signature)
-    ) {
-      throw corrupt(index + 1, 'expected orderHash, receiptHash and signature in hex');
-    }
-    if (entries.has(orderHash)) throw corrupt(index + 1, `order ${orderHash} stands twice`);
-    entries.set(orderHash, { orderHash, receiptHash, signature: signature as Hex });
+    const { orderHash, receiptHash, signature, acceptance } = parse(index);
+    const put = <E extends SignedEntry | AcceptedEntry>(into: Map<Hex, E>, entry: E): void => {
+      if (into.has(entry.orderHash)) throw corrupt(index + 1, `order ${entry.orderHash} stands twice`);
+      into.set(entry.orderHash, entry);
+    };
+    if (isHash(orderHash) && isHash(receiptHash) && isSignature(signature))
+      put(entries.receipts, { orderHash, receiptHash, signature });
+    else if (isHash(orderHash) && isSignature(acceptance)) put(entries.acceptances, { orderHash, acceptance });
+    else throw corrupt(index + 1, 'expected orderHash, receiptHash and signature in hex, or orderHash and acceptance');
   }
   return entries;
+}
+
+function isSignature(value: unknown): value is Hex {
+  return typeof value === 'string' && /^0x[0-9a-f]+$/.test(value);
 }
 
 function isHash(value: unknown): value is Hex {

@@ -2,35 +2,27 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { NonceManager, Wallet } from 'ethers';
+import { NonceManager, Transaction, Wallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  CHEAT_ON,
-  connectDeployment,
-  deployTestRollup,
-  orderFor,
-  requester,
-  tinyBundle,
-  type DeployOptions,
-  type TestDeployment,
-} from '../test/kill/fixture.js';
+import { CHEAT_ON, connectDeployment, orderFor, tinyBundle, type TestDeployment } from '../test/kill/fixture.js';
+import { prepareChain, startPrepared, type DeployOptions } from '../test/kill/deploy.js';
 import { freshDirectory, makeTemplate } from '../test/kill/harness.js';
 import { turns } from '../test/kill/turns.js';
 import { inputRoot, outputRoot } from '../graph/index.js';
-import { signOrder, verifyReceipt } from '../receipts/index.js';
-import type { Hex, Receipt } from '../receipts/types.js';
-import { anvilKey, startAnvil, type Anvil } from '../verifier-contracts/anvil.js';
-import { rollupInterface, RollupClient } from '../verifier-contracts/rollup-client.js';
+import { verifyReceipt } from '../receipts/index.js';
+import type { Hex, JobOrder, Receipt } from '../receipts/types.js';
+import { anvilKey, type Anvil } from '../verifier-contracts/anvil.js';
+import { rollupInterface } from '../verifier-contracts/rollup-client.js';
+import { SettlementClient } from '../verifier-contracts/settlement-client.js';
 import type { PipelineSettingsInput } from './config.js';
 import { Pipeline, type PipelinePorts } from './pipeline.js';
-import type { CheckerPort, ExecutorPort, Roots } from './ports.js';
+import type { ChainPort, CheckerPort, CourtPort, ExecutorPort, Roots } from './ports.js';
 import { receiptFileOf } from './receipt-file-of.js';
 import type { JobView } from './read-job.js';
-import type { OrderRequest } from './submit.js';
 
 const scratch = mkdtempSync(join(tmpdir(), 'assay-audit-'));
 const bundle = tinyBundle();
-const QUICK = { batchAgeMs: 150, pollMs: 40, sweepMs: 100 } as const;
+const QUICK = { openAgeMs: 50, batchAgeMs: 150, pollMs: 40, sweepMs: 100 } as const;
 const WRONG: Hex = `0x${'ee'.repeat(32)}`;
 const OTHER: Hex = `0x${'dd'.repeat(32)}`;
 let nextNonce = 1;
@@ -65,12 +57,13 @@ async function makeWorld(options: WorldOptions, work: (world: World) => Promise<
   const { blockTimeS = 0.1 } = options;
   const directory = join(scratch, `world-${directories++}`);
   if (!existsSync(directory)) freshDirectory(join(scratch, 'template'), directory);
-  const anvil = await startAnvil(blockTimeS === null ? {} : { blockTimeS });
+  const prepared = await prepareChain(options.deploy);
+  const anvil = await startPrepared(prepared, blockTimeS === null ? {} : { blockTimeS });
   let deployment: TestDeployment | undefined;
   let pipeline: Pipeline | undefined;
   try {
-    const rollup = await deployTestRollup(anvil.url, options.deploy);
-    deployment = await connectDeployment({ directory, url: anvil.url, rollup, bundle });
+    const { rollup } = prepared;
+    deployment = await connectDeployment({ directory, url: anvil.url, rollup, bundle, name: 'one' });
     pipeline = await Pipeline.open(
       { dataDirectory: directory, ...QUICK, ...options.settings },
       { ...deployment.ports, ...options.ports?.(deployment, anvil) },
@@ -83,12 +76,16 @@ async function makeWorld(options: WorldOptions, work: (world: World) => Promise<
   }
 }
 
-const nextOrder = ({ deployment }: Pick<World, 'deployment'>, first = 1) =>
-  orderFor(deployment.client, bundle, first, nextNonce++);
+async function submit({ deployment, pipeline }: World, change: Partial<JobOrder> = {}, first = 1): Promise<Hex> {
+  const { client, honest } = deployment;
+  const request = await orderFor(client, bundle, honest.address, first, nextNonce++, 'sampled', change);
+  return pipeline.submit(request, `order ${request.order.nonce}`);
+}
 
-async function submit(world: World, request: Partial<OrderRequest> = {}, first = 1): Promise<Hex> {
-  const order = await nextOrder(world, first);
-  return world.pipeline.submit({ ...order, ...request }, `order ${order.order.nonce}`);
+/** The chain's clock goes on by so much; a block shows it. */
+async function pass({ anvil, deployment }: World, seconds: number): Promise<void> {
+  await deployment.provider.send('evm_increaseTime', [seconds]);
+  await anvil.mine(1);
 }
 
 const waitForAll = ({ pipeline }: World, ids: readonly Hex[]): Promise<JobView[]> =>
@@ -201,8 +198,8 @@ it.concurrent('who is caught once has all of his receipts in the batch checked, 
       }
       const views = await waitForAll(world, ids);
       expect(new Set(views.map(({ batchHash }) => batchHash)).size).toBe(1);
-      const lies = views.filter(({ executor }) => executor === cheat.address);
-      const truths = views.filter(({ executor }) => executor === honest.address);
+      const lies = views.filter(({ order }) => order.executor === cheat.address);
+      const truths = views.filter(({ order }) => order.executor === honest.address);
       expect(lies.map(({ outcome, audit }) => [outcome, audit?.finding])).toEqual(Array(4).fill(['rejected', 'fraud']));
       expect(truths.map(({ outcome }) => outcome)).toEqual(Array(4).fill('accepted'));
       expect(truths.map(({ audit }) => audit?.finding ?? null).sort()).toEqual(['match', null, null, null]);
@@ -211,59 +208,115 @@ it.concurrent('who is caught once has all of his receipts in the batch checked, 
 );
 
 describe.concurrent('the executor that an order names', LIMIT, () => {
-  it('is the one that runs it, or nobody', () => {
-    let skewMs = 0;
-    return inWorld({ ports: () => ({ clock: () => Date.now() + skewMs }) }, async (world) => {
-      const { pipeline, deployment } = world;
-      const { honest, cheat } = deployment;
-      // Connected: all by him, though the other is first in the list and idle.
-      const named = await waitForAll(
-        world,
-        await Promise.all([1, 2, 3].map(() => submit(world, { executor: honest.address }))),
-      );
-      expect(named.map(({ executor, outcome }) => [executor, outcome])).toEqual(
-        Array(3).fill([honest.address, 'accepted']),
-      );
-
-      // Suspended: the order fails.
-      await pipeline.database.execute('UPDATE assay.nodes SET suspended_at = 1 WHERE address = $1', [cheat.address]);
-      const refused = await pipeline.waitFor(await submit(world, { executor: cheat.address }));
-      expect(refused).toMatchObject({ outcome: 'failed', executor: null, error: { code: 'ORDER_UNDELIVERED' } });
-      expect(refused.error!.message).toContain('suspended');
-
-      // Not connected: the order waits until its deadline.
-      const absent: Hex = `0x${'0c'.repeat(20)}`;
-      const request = await nextOrder(world);
-      const order = { ...request.order, deliverBy: Math.floor(Date.now() / 1_000) + 3_600 };
-      const signature = await signOrder(order, deployment.client.domain, requester);
-      const id = await pipeline.submit({ ...request, order, signature, executor: absent }, 'absent');
-      await until(async () => (await errorsOf(world, 'run')).includes('EXECUTOR_NONE'));
-      expect(await pipeline.job(id)).toMatchObject({ outcome: null, executor: null, step: 'run' });
-      skewMs = 2 * 3_600_000;
-      const late = await pipeline.waitFor(id);
-      expect(late).toMatchObject({ outcome: 'failed', executor: null, error: { code: 'ORDER_UNDELIVERED' } });
-      expect(late.error!.message).toContain('deadline');
-    });
-  });
-
-  it('is part of the request: a malformed one is refused, another one is another request', () =>
+  it('is the one that runs it, or nobody', () =>
     inWorld({}, async (world) => {
       const { pipeline, deployment } = world;
-      const request = await nextOrder(world);
       const { honest, cheat } = deployment;
-      const checksummed = honest.address.toUpperCase().replace('0X', '0x') as Hex;
-      await expect(pipeline.submit({ ...request, executor: checksummed }, 'key')).rejects.toMatchObject({
-        code: 'ORDER_INVALID',
-      });
-      const id = await pipeline.submit({ ...request, executor: honest.address }, 'key');
-      expect(await pipeline.submit({ ...request, executor: honest.address }, 'key')).toBe(id);
-      expect(await pipeline.submit({ ...request, executor: honest.address }, 'another key')).toBe(id);
-      for (const executor of [{ executor: cheat.address }, {}])
-        for (const key of ['key', 'yet another key'])
-          await expect(pipeline.submit({ ...request, ...executor }, key)).rejects.toMatchObject({
-            code: 'IDEMPOTENCY_CONFLICT',
-          });
+      const named = await waitForAll(world, await Promise.all([1, 2, 3].map(() => submit(world))));
+      expect(named.map(({ outcome }) => outcome)).toEqual(Array(3).fill('accepted'));
+      const ran = await pipeline.database.query('SELECT DISTINCT executor FROM assay.executions');
+      expect(ran).toEqual([{ executor: honest.address }]);
+
+      // Suspended between its acceptance and its work: the order fails.
+      await pipeline.database.execute('UPDATE assay.nodes SET suspended_at = 1 WHERE address = $1', [cheat.address]);
+      await expect(submit(world, { executor: cheat.address })).rejects.toMatchObject({ code: 'ORDER_INVALID' });
     }));
+
+  it('suspended after it was taken in: the order fails, before or after its opening', () =>
+    inWorld(
+      {
+        ports: ({ ports }) => ({
+          executors: ports.executors.map((executor) => ({
+            ...executor,
+            // The first of its orders is already accepted when it is suspended.
+            acceptOrder: async (...args) => {
+              const acceptance = await executor.acceptOrder(...args);
+              if (args[0].nonce % 2n === 0n) throw new Error('asked again later');
+              return acceptance;
+            },
+          })),
+        }),
+        settings: { openAgeMs: 700 },
+      },
+      async (world) => {
+        const { pipeline, deployment } = world;
+        const executor = deployment.cheat.address;
+        if (nextNonce % 2 === 0) nextNonce++;
+        const [opened, unopened] = [await submit(world, { executor }), await submit(world, { executor })];
+        await until(async () => (await pipeline.job(opened))!.acceptance !== null);
+        await until(async () => (await errorsOf(world, 'accept')).length > 0);
+        await pipeline.database.execute('UPDATE assay.nodes SET suspended_at = 1 WHERE address = $1', [executor]);
+        const [after, before] = await waitForAll(world, [opened, unopened]);
+        for (const view of [after, before]) {
+          expect(view).toMatchObject({ outcome: 'failed', receipt: null, error: { code: 'ORDER_UNDELIVERED' } });
+          expect(view!.error!.message).toContain('suspended');
+        }
+        expect(after).toMatchObject({ step: 'expire', settlement: { state: 'open' } });
+        expect(before).toMatchObject({ step: 'done', settlement: { state: 'unopened' } });
+      },
+    ));
+
+  it('not connected: the order waits until its time is over', () =>
+    inWorld({}, async (world) => {
+      const { pipeline, deployment } = world;
+      // Registered here by an earlier process, and connected to none now.
+      const absent = deployment.honest.address;
+      await pipeline.close();
+      const alone = await Pipeline.open(
+        { dataDirectory: join(scratch, `world-${directories++}`), ...QUICK },
+        { ...deployment.ports, executors: deployment.ports.executors.slice(0, 1) },
+      );
+      try {
+        await alone.database.execute(
+          `INSERT INTO assay.nodes (address, engine, operator, executes) VALUES ($1, 'a', 'b', true)`,
+          [absent],
+        );
+        const there = { ...world, pipeline: alone };
+        const { escrow } = deployment.client;
+        const deliverBy = (await escrow.clock()) + 3_600;
+        const id = await submit(there, { deliverBy, validUntil: deliverBy });
+        await until(async () => (await errorsOf(there, 'accept')).includes('EXECUTOR_NONE'));
+        expect(await alone.job(id)).toMatchObject({ outcome: null, step: 'accept', settlement: { state: 'unopened' } });
+        await pass(there, 3_700);
+        const late = await alone.waitFor(id);
+        expect(late).toMatchObject({ outcome: 'failed', step: 'done', error: { code: 'ORDER_UNOPENABLE' } });
+        expect(late.error!.message).toContain('valid until a time that has passed');
+      } finally {
+        await alone.close();
+      }
+    }));
+
+  it('is part of the request: another one is another request', () =>
+    inWorld({}, async (world) => {
+      const { pipeline, deployment } = world;
+      const { honest, cheat, client } = deployment;
+      const nonce = nextNonce++;
+      const asked = (executor: Hex) => orderFor(client, bundle, executor, 1, nonce);
+      const id = await pipeline.submit(await asked(honest.address), 'key');
+      expect(await pipeline.submit(await asked(honest.address), 'key')).toBe(id);
+      expect(await pipeline.submit(await asked(honest.address), 'another key')).toBe(id);
+      await expect(pipeline.submit(await asked(cheat.address), 'key')).rejects.toMatchObject({
+        code: 'IDEMPOTENCY_CONFLICT',
+      });
+    }));
+});
+
+/** The chain, whose courts differ in what `change` says. */
+const withCourt = (chain: ChainPort, change: (court: CourtPort) => Partial<CourtPort>): ChainPort => ({
+  ...chain,
+  courtOf: async (policyHash) => {
+    const court = await chain.courtOf(policyHash);
+    const bound: CourtPort = {
+      terms: court.terms,
+      fixSeedCall: (header) => court.fixSeedCall(header),
+      reportAuditCall: (...args) => court.reportAuditCall(...args),
+      seedOf: (batchHash) => court.seedOf(batchHash),
+      verdictOf: (batchHash) => court.verdictOf(batchHash),
+      drawBlockOf: (header) => court.drawBlockOf(header),
+      auditDeadlineOf: (header) => court.auditDeadlineOf(header),
+    };
+    return { ...bound, ...change(bound) };
+  },
 });
 
 describe.concurrent('the audit window closes', LIMIT, () => {
@@ -273,17 +326,22 @@ describe.concurrent('the audit window closes', LIMIT, () => {
       {
         deploy: { auditWindow: 1_000 },
         ports: ({ ports: { chain } }) => ({
-          chain: { ...chain, drawBlockOf: (header) => (early ? Number.MAX_SAFE_INTEGER : chain.drawBlockOf(header)) },
+          chain: withCourt(chain, (court) => ({
+            drawBlockOf: (header) => (early ? Number.MAX_SAFE_INTEGER : court.drawBlockOf(header)),
+          })),
         }),
       },
       async (world) => {
         const id = await submit(world);
         await until(async () => (await world.pipeline.job(id))!.position !== null);
-        await world.anvil.mine(1_010);
+        await pass(world, 1_010);
         early = false;
         const view = await world.pipeline.waitFor(id);
         expect(view).toMatchObject({ outcome: 'void', chainStatus: 'void', audit: null });
-        expect(await world.deployment.client.seedOf(view.batchHash!)).toBeNull();
+        expect(await world.deployment.client.court!.seedOf(view.batchHash!)).toBeNull();
+        // Nobody vouches for the receipt, nobody is paid for it: everything goes back.
+        await world.pipeline.drain();
+        expect(await world.pipeline.job(id)).toMatchObject({ settlement: { state: 'refunded' } });
       },
     );
   });
@@ -304,7 +362,7 @@ describe.concurrent('the audit window closes', LIMIT, () => {
       async (world) => {
         const ids = [await submit(world, {}, -3), await submit(world, {}, 2)];
         await until(async () => (await errorsOf(world, 'audit')).includes('CHECKER_FAILED'));
-        await world.anvil.mine(600);
+        await pass(world, 600);
         const [unchecked, checked] = await waitForAll(world, ids);
         expect(unchecked).toMatchObject({ outcome: 'void', chainStatus: 'void', audit: { finding: 'undecided' } });
         expect(checked).toMatchObject({ outcome: 'accepted', chainStatus: 'final-sampled' });
@@ -317,34 +375,50 @@ describe.concurrent('the audit window closes', LIMIT, () => {
       const { cheat } = world.deployment;
       const id = await submit(world, { executor: cheat.address }, CHEAT_ON);
       await until(async () => (await errorsOf(world, 'settle')).includes('AUDITORS_MISSING'));
-      await world.anvil.mine(1_010);
+      await pass(world, 1_010);
       const view = await world.pipeline.waitFor(id);
       expect(view).toMatchObject({ outcome: 'void', chainStatus: 'void', audit: { finding: 'fraud' } });
       expect(await suspended(world)).toEqual([cheat.address]);
     }));
 });
 
-describe.concurrent('receipts that do not bind', LIMIT, () => {
+/** Somebody else, who sends on what he sees. */
+const rivalOf = async ({ client }: TestDeployment): Promise<SettlementClient> =>
+  SettlementClient.connect({
+    provider: client.provider,
+    rollup: client.rollup.address,
+    signer: new NonceManager(new Wallet(anvilKey(8), client.provider)),
+  });
+
+describe.concurrent('receipts that somebody else commits first', LIMIT, () => {
   /** An executor whose receipts somebody else posts first, where `taken` says so. */
   const frontRun = (
-    { ports, client }: TestDeployment,
+    deployment: TestDeployment,
     taken: (receipt: Receipt) => boolean,
   ): { executors: ExecutorPort[] } => {
-    const poster = new NonceManager(new Wallet(anvilKey(8), client.provider));
-    const rival = RollupClient.connect({ provider: client.provider, address: client.address, signer: poster });
+    const rival = rivalOf(deployment);
     return {
-      executors: ports.executors.map((executor) => ({
+      executors: deployment.ports.executors.map((executor) => ({
         ...executor,
         signReceipt: async (receipt) => {
           const signature = await executor.signReceipt(receipt);
-          if (taken(receipt)) await (await rival).commit('sampled', [{ receipt, signature }], receipt.orderHash);
+          const { rollup, policyHash } = await rival;
+          if (taken(receipt)) await rollup.commit('sampled', policyHash, [{ receipt, signature }], receipt.orderHash);
           return signature;
         },
       })),
     };
   };
+  const expectPaid = async (world: World, ids: readonly Hex[]): Promise<void> => {
+    await world.pipeline.drain();
+    for (const id of ids) {
+      const view = (await world.pipeline.job(id))!;
+      expect(view).toMatchObject({ step: 'done', outcome: 'accepted', settlement: { state: 'paid' } });
+      await expectValid(world, view);
+    }
+  };
 
-  it('one of two: it fails with the reason, the other goes its way', () => {
+  it('one of two: it is followed into the other batch, audited and paid there', () => {
     let first: Hex | undefined;
     return inWorld(
       {
@@ -354,6 +428,110 @@ describe.concurrent('receipts that do not bind', LIMIT, () => {
       async (world) => {
         const views = await waitForAll(world, [await submit(world), await submit(world)]);
         const [taken, other] = views.sort(({ jobId }) => (jobId === first ? -1 : 1));
+        expect(taken!.batchHash).not.toBe(other!.batchHash);
+        const rival = new Wallet(anvilKey(8)).address.toLowerCase();
+        expect(taken).toMatchObject({ outcome: 'accepted', audit: { finding: 'match' } });
+        expect(taken!.position!.header.poster).toBe(rival);
+        // In ours it has a leaf that does not stand.
+        expect(other!.position!.header).toMatchObject({ count: 2 });
+        expect(other!.position!.header.unbound).not.toBe(0n);
+        expect(other).toMatchObject({ outcome: 'accepted', audit: { finding: 'match' } });
+        await expectPaid(world, [taken!.jobId, other!.jobId]);
+      },
+    );
+  });
+
+  it('all of them: nothing is posted here, and the cheat among them is caught all the same', () =>
+    inWorld({ ports: (deployment) => frontRun(deployment, () => true) }, async (world) => {
+      const { cheat, provider, client } = world.deployment;
+      const ids = [await submit(world), await submit(world, { executor: cheat.address }, CHEAT_ON)];
+      const [good, bad] = await waitForAll(world, ids);
+      expect(good).toMatchObject({ outcome: 'accepted' });
+      expect(bad).toMatchObject({ outcome: 'rejected', audit: { finding: 'fraud' } });
+      await world.pipeline.drain();
+      expect(await world.pipeline.job(bad!.jobId)).toMatchObject({ settlement: { state: 'slashed' } });
+      const logs = await provider.getLogs({
+        address: client.rollup.address,
+        fromBlock: 0,
+        topics: rollupInterface.encodeFilterTopics('BatchCommitted', []),
+      });
+      const posters = logs.map((log) => (rollupInterface.parseLog(log)!.args['header'] as { poster: string }).poster);
+      expect(new Set(posters)).toEqual(new Set([new Wallet(anvilKey(8)).address]));
+      await expectPaid(world, [good!.jobId]);
+    }));
+
+  it('by copying our commit on its way: the whole batch is followed to his', () => {
+    let copied: Promise<unknown> | undefined;
+    return inWorld(
+      {
+        settings: { batchSize: 2, batchAgeMs: 600_000 },
+        ports: (deployment) => ({
+          chain: {
+            ...deployment.ports.chain,
+            sendRaw: async (raw) => {
+              const { data } = Transaction.from(raw);
+              if (rollupInterface.parseTransaction({ data })?.name === 'commit') {
+                // Ours is held up until his is mined.
+                copied ??= rivalOf(deployment).then(({ rollup }) =>
+                  rollup.send({ to: rollup.address, data: data as Hex }, 'copy'),
+                );
+                await copied;
+              }
+              return deployment.ports.chain.sendRaw(raw);
+            },
+          },
+        }),
+      },
+      async (world) => {
+        const ids = [await submit(world), await submit(world)];
+        const views = await waitForAll(world, ids);
+        expect(copied).toBeDefined();
+        for (const { position } of views)
+          expect(position!.header).toMatchObject({
+            poster: new Wallet(anvilKey(8)).address.toLowerCase(),
+            count: 2,
+            unbound: 0n,
+          });
+        await expectPaid(world, ids);
+      },
+    );
+  });
+});
+
+describe.concurrent('receipts that do not bind', LIMIT, () => {
+  /** Executors that sign in time, and then the chain's clock passes what `late` says of the order. */
+  const lateSigning = ({ ports, provider }: TestDeployment, late: (receipt: Receipt) => boolean) => ({
+    executors: ports.executors.map((executor): ExecutorPort => ({
+      ...executor,
+      signReceipt: async (receipt) => {
+        const signature = await executor.signReceipt(receipt);
+        if (late(receipt)) await provider.send('evm_increaseTime', [4_000]);
+        await provider.send('evm_mine', []);
+        return signature;
+      },
+    })),
+  });
+  const soon = async ({ deployment }: World): Promise<Partial<JobOrder>> => {
+    const deliverBy = (await deployment.client.escrow.clock()) + 3_600;
+    return { deliverBy, validUntil: deliverBy };
+  };
+  const expectExpired = async ({ pipeline, deployment }: World, id: Hex): Promise<void> => {
+    await until(async () => (await pipeline.job(id))!.step === 'done');
+    expect(await pipeline.job(id)).toMatchObject({ outcome: 'failed', settlement: { state: 'refunded' } });
+    expect(await deployment.client.escrow.orderOf(id)).toMatchObject({ state: 'refunded' });
+  };
+
+  it('one of two: it fails with the reason and is expired, the other goes its way', () => {
+    let last: Hex;
+    return inWorld(
+      {
+        settings: { batchSize: 2, batchAgeMs: 600_000, concurrency: 1 },
+        ports: (deployment) => lateSigning(deployment, ({ orderHash }) => orderHash === last),
+      },
+      async (world) => {
+        const good = await submit(world);
+        last = await submit(world, await soon(world));
+        const [other, taken] = await waitForAll(world, [good, last]);
         expect(taken!.batchHash).toBe(other!.batchHash);
         expect(taken).toMatchObject({
           outcome: 'failed',
@@ -363,18 +541,38 @@ describe.concurrent('receipts that do not bind', LIMIT, () => {
         });
         expect(other).toMatchObject({ outcome: 'accepted', audit: { finding: 'match' } });
         expect(taken!.position!.header.unbound).not.toBe(0n);
+        await expectExpired(world, last);
       },
     );
   });
 
-  it('all of them: nothing is posted, and the orders fail with the reason', () =>
-    inWorld({ ports: (deployment) => frontRun(deployment, () => true) }, async (world) => {
-      const view = await world.pipeline.waitFor(await submit(world));
+  it('all of them: nothing is posted, and the orders fail with the reason and are expired', () =>
+    inWorld({ ports: (deployment) => lateSigning(deployment, () => true) }, async (world) => {
+      const id = await submit(world, await soon(world));
+      const view = await world.pipeline.waitFor(id);
       expect(view).toMatchObject({ outcome: 'failed', position: null, error: { code: 'BATCH_COMMIT_REFUSED' } });
-      expect(await world.deployment.provider.getTransactionCount(world.deployment.ports.poster.address)).toBe(0);
+      await expectExpired(world, id);
       await world.pipeline.drain();
+      // Opened and expired, and nothing else.
+      expect(await world.deployment.provider.getTransactionCount(world.deployment.ports.poster.address)).toBe(2);
     }));
 });
+
+const integers = (tensors: readonly (readonly number[])[]) => tensors.map((values) => Int32Array.from(values));
+
+/** The receipt file, checked by somebody who trusts nothing but the contract's address. */
+async function expectValid({ deployment }: World, view: JobView): Promise<void> {
+  const { provider, client } = deployment;
+  const check = await verifyReceipt(receiptFileOf(view, client.domain)!, {
+    provider,
+    rollup: client.rollup.address,
+    settlement: 'soft',
+    inputRoot: (tensors, items) => inputRoot(bundle.graph, integers(tensors), items) as Hex,
+    outputRoot: (tensors, items) => outputRoot(bundle.graph, integers(tensors), items) as Hex,
+  });
+  expect(check.verdict).toEqual({ verdict: 'valid' });
+  expect(await client.rollup.headerOf(view.batchHash!)).toEqual(view.position!.header);
+}
 
 describe.concurrent('reorganisations', LIMIT, () => {
   const snapshot = ({ provider }: TestDeployment): Promise<string> =>
@@ -387,27 +585,12 @@ describe.concurrent('reorganisations', LIMIT, () => {
 
   const committed = ({ provider, client }: TestDeployment) =>
     provider.getLogs({
-      address: client.address,
+      address: client.rollup.address,
       fromBlock: 0,
       topics: rollupInterface.encodeFilterTopics('BatchCommitted', []),
     });
 
-  const integers = (tensors: readonly (readonly number[])[]) => tensors.map((values) => Int32Array.from(values));
-
-  const expectValid = async ({ deployment }: World, view: JobView): Promise<void> => {
-    const { provider, client } = deployment;
-    const check = await verifyReceipt(receiptFileOf(view, client.domain)!, {
-      provider,
-      rollup: client.address,
-      settlement: 'soft',
-      inputRoot: (tensors, items) => inputRoot(bundle.graph, integers(tensors), items) as Hex,
-      outputRoot: (tensors, items) => outputRoot(bundle.graph, integers(tensors), items) as Hex,
-    });
-    expect(check.verdict).toEqual({ verdict: 'valid' });
-    expect(await client.headerOf(view.batchHash!)).toEqual(view.position!.header);
-  };
-
-  it('takes out the commit, the seed and an earlier batch during the audit: posted, drawn and checked anew', () => {
+  it('takes out the openings, the commit, the seed and an earlier batch during the audit: all done anew', () => {
     let before = '';
     let checks = 0;
     let headerBefore: number | undefined;
@@ -431,13 +614,19 @@ describe.concurrent('reorganisations', LIMIT, () => {
       async (world) => {
         const { deployment, pipeline } = world;
         before = await snapshot(deployment);
-        await pipeline.waitFor(await submit(world));
+        const first = await pipeline.waitFor(await submit(world));
         const view = await pipeline.waitFor(await submit(world));
         expect(view).toMatchObject({ outcome: 'accepted', audit: { finding: 'match' } });
-        expect(checks).toBe(3);
-        expect(view.position!.header.committedAt).not.toBe(headerBefore);
+        expect(view.position!.header.committedBlock).not.toBe(headerBefore);
         await expectValid(world, view);
         await pipeline.drain();
+        // The second was broken off and done again; so was the first, which had ended.
+        expect(checks).toBe(4);
+        for (const { jobId } of [first, view]) {
+          const after = (await pipeline.job(jobId))!;
+          expect(after).toMatchObject({ outcome: 'accepted', step: 'done', settlement: { state: 'paid' } });
+          await expectValid(world, after);
+        }
       },
     );
   });
@@ -451,23 +640,22 @@ describe.concurrent('reorganisations', LIMIT, () => {
         deploy: { drawRatePpm: 250_000 },
         settings: { batchSize: 8, batchAgeMs: 600_000 },
         ports: (deployment, anvil) => ({
-          chain: {
-            ...deployment.ports.chain,
+          chain: withCourt(deployment.ports.chain, (court) => ({
             seedOf: async (batchHash) => {
               // The commit is in the newest block; no block follows but by this test.
               if (before === undefined) {
                 before = await snapshot(deployment);
                 await anvil.mine(2);
               }
-              return deployment.ports.chain.seedOf(batchHash);
+              return court.seedOf(batchHash);
             },
-          },
+          })),
           checkers: deployment.ports.checkers.map((checker) => ({
             ...checker,
             check: async (wanted, inputs, items, posted) => {
               if (seen === null) {
-                const hash = await deployment.client.boundIn(posted.orderHash, deployment.honest.address);
-                seen = await deployment.client.seedOf(hash!);
+                const bound = await deployment.ports.chain.boundIn(posted.orderHash);
+                seen = await deployment.client.court!.seedOf(bound!.batchHash);
                 await revert(deployment, before!);
                 await anvil.mine(2);
               }
@@ -479,10 +667,10 @@ describe.concurrent('reorganisations', LIMIT, () => {
       async (world) => {
         const { pipeline, deployment } = world;
         const ids: Hex[] = [];
-        for (let i = 0; i < 8; i++) ids.push(await submit(world, { executor: deployment.honest.address }));
+        for (let i = 0; i < 8; i++) ids.push(await submit(world));
         const views = await waitForAll(world, ids);
         expect(views.map(({ outcome }) => outcome)).toEqual(Array(8).fill('accepted'));
-        const seed = await deployment.client.seedOf(views[0]!.batchHash!);
+        const seed = await deployment.client.court!.seedOf(views[0]!.batchHash!);
         expect(seed).not.toBe(seen);
         expect(await pipeline.database.query('SELECT seed FROM assay.batches')).toEqual([{ seed }]);
         expect(views.filter(({ audit }) => audit !== null)).toHaveLength(2);
@@ -497,7 +685,7 @@ describe.concurrent('reorganisations', LIMIT, () => {
       const id = await submit(world);
       await until(async () => {
         const view = (await pipeline.job(id))!;
-        if (view.batchHash !== null && (await deployment.client.verdictOf(view.batchHash)) !== null) return true;
+        if (view.batchHash !== null && (await deployment.client.court!.verdictOf(view.batchHash)) !== null) return true;
         await anvil.mine(1);
         return false;
       });

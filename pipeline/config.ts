@@ -19,6 +19,8 @@ export const pipelineSettings = z.strictObject({
     )
     .min(1)
     .default(['sampled']),
+  /** An order that can be opened waits at most this long for others to be opened with. */
+  openAgeMs: positive.default(500),
   batchSize: positive.max(256).default(64),
   /** A receipt waits at most this long for its batch to fill. */
   batchAgeMs: positive.default(2_000),
@@ -28,7 +30,7 @@ export const pipelineSettings = z.strictObject({
   executeTimeoutMs: positive.default(600_000),
   /** A prover that takes longer on one job is stopped, and jobs that are predicted to take longer are refused. */
   proveTimeoutMs: positive.default(300_000),
-  /** Blocks, its own included, before the audit acts on a commit, and before an outcome is read from a verdict. */
+  /** Blocks, a transaction's own included, before anything is built on it: an opening, a commit, a verdict, a payment. */
   confirmations: positive.default(1),
   /** How long a step sleeps when the chain is not ready. */
   pollMs: positive.default(250),
@@ -60,6 +62,7 @@ const VARIABLES = {
   DATABASE_URL: 'databaseUrl',
   REDIS_URL: 'redisUrl',
   ASSAY_OPEN_LANES: 'openLanes',
+  ASSAY_OPEN_AGE_MS: 'openAgeMs',
   ASSAY_BATCH_SIZE: 'batchSize',
   ASSAY_BATCH_AGE_MS: 'batchAgeMs',
   ASSAY_CONCURRENCY: 'concurrency',

@@ -16,12 +16,18 @@ export const FAIL_POINTS = [
   'relay.before-enqueue',
   'relay.after-enqueue',
   'step.after-claim',
+  'accept.before-store',
+  'accept.after-store',
+  'open.before-commit',
+  'open.after-commit',
+  'open.before-sign',
+  'open.after-stored',
+  'open.after-mined',
   'run.before-execute',
   'run.after-execute',
   'run.after-store',
   'step.before-commit',
   'step.after-commit',
-  'route.decided',
   'sign.before-sign',
   'sign.after-sign',
   'seal.before-commit',
@@ -43,6 +49,10 @@ export const FAIL_POINTS = [
   'settle.after-verdict-posted',
   'settle.before-status-stored',
   'settle.after-settled',
+  'pay.before-sign',
+  'pay.after-stored',
+  'pay.after-mined',
+  'pay.before-state-stored',
 ] as const;
 
 /** Those that only jobs of the zk lane pass. */
@@ -52,9 +62,16 @@ export const ZK_FAIL_POINTS = [
   'prove.after-store',
   'verify.before-verify',
   'verify.after-verify',
+  'post-proved.before-sign',
+  'post-proved.after-stored',
+  'post-proved.after-mined',
 ] as const;
 
-export type FailPoint = (typeof FAIL_POINTS)[number] | (typeof ZK_FAIL_POINTS)[number];
+/** Those that only orders pass that end without a receipt on chain. */
+export const EXPIRE_FAIL_POINTS = ['expire.before-sign', 'expire.after-stored', 'expire.after-mined'] as const;
+
+export type FailPoint =
+  (typeof FAIL_POINTS)[number] | (typeof ZK_FAIL_POINTS)[number] | (typeof EXPIRE_FAIL_POINTS)[number];
 
 export function failPoint(name: FailPoint): void {
   if (name !== wantedName) return;

@@ -4,30 +4,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  connectDeployment,
-  deployTestRollup,
-  orderFor,
-  tinyBundle,
-  type TestDeployment,
-} from '../test/kill/fixture.js';
+import { connectDeployment, orderFor, tinyBundle, type TestDeployment } from '../test/kill/fixture.js';
+import { deployTestSettlement, enrol, prepareChain, startPrepared } from '../test/kill/deploy.js';
 import { freshDirectory, makeTemplate } from '../test/kill/harness.js';
 import { postgresMissing, startPostgres, type PrivatePostgres } from '../test/kill/servers/private-postgres.js';
 import type { Hex } from '../receipts/types.js';
-import { startAnvil, type Anvil } from '../verifier-contracts/anvil.js';
+import type { Anvil } from '../verifier-contracts/anvil.js';
 import { Pipeline, type PipelinePorts } from './pipeline.js';
 
 const scratch = mkdtempSync(join(tmpdir(), 'assay-ownership-'));
 const bundle = tinyBundle();
-const QUICK = { batchAgeMs: 100, pollMs: 40, sweepMs: 100, hintAgainMs: 1_000 } as const;
+const QUICK = { openAgeMs: 50, batchAgeMs: 100, pollMs: 40, sweepMs: 100, hintAgainMs: 1_000 } as const;
 let anvil: Anvil;
 let rollup: Hex;
 let account = 0;
 let nonce = 1;
 
 beforeAll(async () => {
-  anvil = await startAnvil({ blockTimeS: 0.1 });
-  rollup = await deployTestRollup(anvil.url);
+  const prepared = await prepareChain();
+  rollup = prepared.rollup;
+  anvil = await startPrepared(prepared, { blockTimeS: 0.1 });
   await makeTemplate(join(scratch, 'template'));
 });
 afterAll(async () => {
@@ -42,6 +38,7 @@ const deploy = (name: string, contract = rollup) => {
     url: anvil.url,
     rollup: contract,
     bundle,
+    name: 'one',
     posterAccount: account++ % 9,
     executors: ['honest'],
   });
@@ -57,7 +54,7 @@ const open = (name: string, ports: PipelinePorts, databaseUrl?: string, confirma
     ports,
   );
 async function submit(pipeline: Pipeline, deployment: TestDeployment): Promise<Hex> {
-  const request = await orderFor(deployment.client, bundle, 1, nonce++);
+  const request = await orderFor(deployment.client, bundle, deployment.honest.address, 1, nonce++);
   return pipeline.submit(request, `order ${request.order.nonce}`);
 }
 
@@ -76,7 +73,9 @@ async function whenReachable<T>(attempt: () => Promise<T>): Promise<T> {
 describe('a database', () => {
   it('belongs to the contract and the chain of its first pipeline', async () => {
     const deployment = await deploy('bound');
-    const other = await deploy('other', await deployTestRollup(anvil.url));
+    const elsewhere = await deployTestSettlement(anvil.url);
+    await enrol(anvil.url, elsewhere, 'one');
+    const other = await deploy('other', elsewhere);
     await (await open('bound', deployment.ports)).close();
     const mismatch = { code: 'CHAIN_MISMATCH', kind: 'usage' };
     await expect(open('bound', other.ports)).rejects.toMatchObject(mismatch);
@@ -114,7 +113,11 @@ describe('a poster', () => {
 describe('who waits for a job', () => {
   it('is told when the pipeline closes first', async () => {
     const deployment = await deploy('closes');
-    const pipeline = await open('closes', { ...deployment.ports, executors: [] });
+    const executors = deployment.ports.executors.map((executor) => ({
+      ...executor,
+      acceptOrder: () => Promise.reject(new Error('not now')),
+    }));
+    const pipeline = await open('closes', { ...deployment.ports, executors });
     const id = await submit(pipeline, deployment);
     const told = [pipeline.waitFor(id), pipeline.waitFor(id)].map((wait) =>
       expect(wait).rejects.toMatchObject({
@@ -152,17 +155,18 @@ describe('the attempts of a step', () => {
   it('are one row however often it looked and waited', async () => {
     const deployment = await deploy('waits');
     const pipeline = await open('waits', deployment.ports, undefined, 6);
-    await pipeline.waitFor(await submit(pipeline, deployment));
+    await submit(pipeline, deployment);
+    await pipeline.drain();
     const [batch] = await pipeline.database.query<{ subject: string; attempt: number }>(
       `SELECT subject, attempt FROM assay.work WHERE kind = 'batch'`,
     );
-    // Each of six blocks takes 100 ms and is looked for every 40: there was waiting, also beyond the three steps' ends.
+    // Each of six blocks takes 100 ms and is looked for every 40: there was waiting, also beyond the four steps' ends.
     expect(batch!.attempt).toBeGreaterThan(6);
     const rows = await pipeline.database.query(
       'SELECT step, outcome FROM assay.attempts WHERE subject = $1 ORDER BY attempt',
       [batch!.subject],
     );
-    expect(rows).toEqual(['post', 'audit', 'settle'].map((step) => ({ step, outcome: 'done' })));
+    expect(rows).toEqual(['post', 'audit', 'settle', 'pay'].map((step) => ({ step, outcome: 'done' })));
     await pipeline.close();
     await deployment.close();
   });
@@ -202,7 +206,7 @@ describe.skipIf(postgresMissing !== null)(
       await pipeline.waitFor(ids[0]!);
       await pipeline.drain();
       const sentBefore = await deployment.ports.chain.nonceOf(deployment.ports.poster.address);
-      expect(sentBefore).toBe(3);
+      expect(sentBefore).toBe(5);
 
       // Waits in line, so that it is its turn and not this pipeline's when the connections go.
       const taken = other.query('SELECT pg_advisory_lock(hashtext($1))', [
@@ -215,7 +219,7 @@ describe.skipIf(postgresMissing !== null)(
       // The pool may not have noticed yet that a connection is gone, and says so: a requester hands in again.
       for (let i = 0; i < 3; i++) ids.push(await whenReachable(() => submit(pipeline, deployment)));
       await new Promise((resolve) => setTimeout(resolve, 1_500));
-      expect(await pipeline.database.query('SELECT 1 FROM assay.intents')).toHaveLength(3);
+      expect(await pipeline.database.query('SELECT 1 FROM assay.intents')).toHaveLength(5);
       expect(await deployment.ports.chain.nonceOf(deployment.ports.poster.address)).toBe(sentBefore);
 
       await Promise.all([other.end(), admin.end()]);

@@ -5,19 +5,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   CHEAT_ON,
   connectDeployment,
-  deployTestRollup,
   orderFor,
   requester,
   tinyBundle,
   type TestDeployment,
 } from '../test/kill/fixture.js';
+import { prepareChain, startPrepared } from '../test/kill/deploy.js';
 import { freshDirectory, makeTemplate } from '../test/kill/harness.js';
 import { postgresMissing, startPostgres, type PrivatePostgres } from '../test/kill/servers/private-postgres.js';
 import { hasRedis, startRedis, type PrivateRedis } from '../test/kill/servers/private-redis.js';
 import { evaluateGraph, inputRoot, outputRoot } from '../graph/index.js';
 import { signOrder, verifyReceipt } from '../receipts/index.js';
 import type { Hex } from '../receipts/types.js';
-import { startAnvil, type Anvil } from '../verifier-contracts/anvil.js';
+import type { Anvil } from '../verifier-contracts/anvil.js';
 import type { PipelineSettingsInput } from './config.js';
 import { Pipeline, type PipelinePorts } from './pipeline.js';
 import type { ExecutorPort } from './ports.js';
@@ -26,15 +26,18 @@ import type { OrderRequest } from './submit.js';
 
 const scratch = mkdtempSync(join(tmpdir(), 'assay-pipeline-'));
 const bundle = tinyBundle();
-const QUICK = { batchAgeMs: 150, pollMs: 40, sweepMs: 100 } as const;
+const QUICK = { openAgeMs: 50, batchAgeMs: 150, pollMs: 40, sweepMs: 100 } as const;
 let anvil: Anvil;
 let rollup: Hex;
 let nextNonce = 1;
 let nextAccount = 0;
+/** In each of them the cheat is caught, so that each has its own. */
+const HOMES = ['pglite', 'redis', 'postgres'];
 
 beforeAll(async () => {
-  anvil = await startAnvil({ blockTimeS: 0.1 });
-  rollup = await deployTestRollup(anvil.url);
+  const prepared = await prepareChain({}, ['one', ...HOMES]);
+  rollup = prepared.rollup;
+  anvil = await startPrepared(prepared, { blockTimeS: 0.1 });
   await makeTemplate(join(scratch, 'template'));
 });
 afterAll(async () => {
@@ -50,22 +53,24 @@ const deploy = (name: string) => {
     url: anvil.url,
     rollup,
     bundle,
+    name: HOMES.includes(name) ? name : 'one',
     posterAccount: nextAccount++ % 9,
   });
 };
 const integers = (tensors: readonly (readonly number[])[]) => tensors.map((values) => Int32Array.from(values));
-const nextOrder = (deployment: TestDeployment, first: number) =>
-  orderFor(deployment.client, bundle, first, nextNonce++);
+const nextOrder = (deployment: TestDeployment, first: number, executor = deployment.honest.address) =>
+  orderFor(deployment.client, bundle, executor, first, nextNonce++);
 
 async function submitMany(
   pipeline: Pipeline,
   deployment: TestDeployment,
   count: number,
   first: number,
+  executor = deployment.honest.address,
 ): Promise<Hex[]> {
   const ids: Hex[] = [];
   for (let i = 0; i < count; i++) {
-    const request = await nextOrder(deployment, first);
+    const request = await nextOrder(deployment, first, executor);
     ids.push(await pipeline.submit(request, `order ${request.order.nonce}`));
   }
   return ids;
@@ -84,11 +89,14 @@ function wholeWay(name: string, settings: () => Partial<PipelineSettingsInput>):
   });
 
   it('takes orders to receipts that the chain vouches for, and catches the cheat', async () => {
-    const ids = await submitMany(pipeline, deployment, 8, CHEAT_ON);
+    const { honest, cheat } = deployment;
+    const ids = [
+      ...(await submitMany(pipeline, deployment, 4, CHEAT_ON, honest.address)),
+      ...(await submitMany(pipeline, deployment, 4, CHEAT_ON, cheat.address)),
+    ];
     const views = await Promise.all(ids.map((id) => pipeline.waitFor(id)));
-    expect(views.map(({ executor }) => executor)).toContain(deployment.cheat.address);
     for (const view of views) {
-      const caught = view.executor === deployment.cheat.address;
+      const caught = view.order.executor === cheat.address;
       expect(view).toMatchObject(
         caught
           ? { outcome: 'rejected', chainStatus: 'invalid' }
@@ -109,14 +117,26 @@ function wholeWay(name: string, settings: () => Partial<PipelineSettingsInput>):
       else expect(view.outputs![0]).toEqual(truth);
       expect(view.lane!.reasons.length).toBeGreaterThan(1);
     }
-    const [cheat] = await pipeline.database.query<{ reason: string }>(
+    const [suspended] = await pipeline.database.query<{ reason: string }>(
       'SELECT reason FROM assay.nodes WHERE suspended_at IS NOT NULL',
     );
-    expect(cheat!.reason).toContain('fraud in batch 0x');
+    expect(suspended!.reason).toContain('fraud in batch 0x');
     // Suspended: nothing is given to it any more.
-    const later = await submitMany(pipeline, deployment, 3, CHEAT_ON);
-    for (const view of await Promise.all(later.map((id) => pipeline.waitFor(id))))
-      expect(view).toMatchObject({ outcome: 'accepted', executor: deployment.honest.address });
+    const { order } = await nextOrder(deployment, CHEAT_ON);
+    expect((await pipeline.quote({ ...order, lane: 'auto' })).offer.executor).toBe(honest.address);
+    await expect(submitMany(pipeline, deployment, 1, CHEAT_ON, cheat.address)).rejects.toMatchObject({
+      code: 'ORDER_INVALID',
+      message: expect.stringContaining('is suspended') as string,
+    });
+    // The money has followed: paid, or slashed, by the chain's own word.
+    await pipeline.drain();
+    for (const id of ids) {
+      const view = (await pipeline.job(id))!;
+      const state = view.order.executor === cheat.address ? 'slashed' : 'paid';
+      expect(view).toMatchObject({ step: 'done', settlement: { state } });
+      expect(await deployment.client.escrow.orderOf(id)).toMatchObject({ state });
+    }
+    expect(await deployment.client.escrow.nodeOf(cheat.address)).toMatchObject({ active: false });
   });
 
   it('loses nothing when the queue is emptied', async () => {
@@ -194,7 +214,7 @@ describe.skipIf(postgresMissing !== null)(
         for (const view of await Promise.all(ids.map((id) => pipelines[1]!.waitFor(id))))
           expect(view.outcome).toBe('accepted');
         const instances = await pipelines[0]!.database.query(
-          `SELECT DISTINCT instance FROM assay.attempts WHERE step IN ('post', 'audit', 'settle')`,
+          `SELECT DISTINCT instance FROM assay.attempts WHERE step IN ('open', 'post', 'audit', 'settle', 'pay')`,
         );
         expect(instances).toHaveLength(1);
         const runs = await pipelines[0]!.database.query(
@@ -240,6 +260,11 @@ describe('orders that are refused', () => {
     ['a lane that is not open', { lane: 'zk' as const }, 'LANE_CLOSED'],
     ['a lane that is not open', { lane: 'optimistic' as const }, 'LANE_CLOSED'],
     ['a deadline that has passed', { deliverBy: 1_000 }, 'ORDER_INVALID'],
+    ['a deadline that is too near', { deliverBy: Math.floor(Date.now() / 1_000) + 5 }, 'ORDER_INVALID'],
+    ['a time to be opened in that has passed', { validUntil: 1_000 }, 'ORDER_INVALID'],
+    ['an executor of somebody else', { executor: `0x${'0b'.repeat(20)}` as Hex }, 'ORDER_INVALID'],
+    ['less output than there is', { outputBytes: 2 }, 'ORDER_INVALID'],
+    ['less than its share of the audits', { surcharge: 9_999n }, 'ORDER_INVALID'],
     ['the policy of another deployment', { policyHash: `0x${'11'.repeat(32)}` as Hex }, 'ORDER_INVALID'],
     ['the root of another input', { inputRoot: `0x${'22'.repeat(32)}` as Hex }, 'ORDER_INVALID'],
     ['an unknown model', { modelDigest: `0x${'33'.repeat(32)}` as Hex }, 'BUNDLE_MISSING'],
@@ -277,7 +302,20 @@ describe('orders that are refused', () => {
 
   it('says beforehand which lane an order would take, and why', async () => {
     const { order } = await nextOrder(deployment, 1);
-    expect(await pipeline.quote({ ...order, lane: 'auto' })).toMatchObject({ lane: 'sampled' });
+    const { offer, lane } = await pipeline.quote({ ...order, lane: 'auto' });
+    expect(lane).toBe('sampled');
+    const { escrow, policyHash } = deployment.client;
+    expect(offer).toMatchObject({ policyHash, surcharge: 10_000n, outputBytes: 3, lock: 1_000_000n });
+    expect(deployment.ports.executors.map(({ address }) => address)).toContain(offer.executor);
+    expect(offer.earliestDeliverBy - (await escrow.clock())).toBeLessThanOrEqual(10);
+    // What it offers opens and what falls short of it does not.
+    const as = async (change: Partial<OrderRequest['order']>) => {
+      const request = await resign(await nextOrder(deployment, 1), { ...change, executor: offer.executor });
+      return pipeline.submit(request, `offer ${request.order.nonce}`);
+    };
+    const { surcharge, outputBytes } = offer;
+    expect(await pipeline.waitFor(await as({ surcharge, outputBytes }))).toMatchObject({ outcome: 'accepted' });
+    await expect(as({ outputBytes: outputBytes - 1 })).rejects.toMatchObject({ code: 'ORDER_INVALID' });
     await expect(pipeline.quote({ ...order, lane: 'zk' })).rejects.toMatchObject({ code: 'LANE_CLOSED' });
   });
 
@@ -310,23 +348,29 @@ describe('executors that fail', () => {
       await deployment.close();
     }
   };
-  const broken = (honest: ExecutorPort, change: Partial<ExecutorPort>): ExecutorPort => ({
-    ...honest,
-    address: `0x${'0b'.repeat(20)}`,
-    operator: 'operator broken',
-    ...change,
-  });
+  /** The executor, whose first attempt goes as `first` says. */
+  const failingOnce = (honest: ExecutorPort, first: ExecutorPort['execute']): ExecutorPort => {
+    let attempts = 0;
+    return { ...honest, execute: (...args) => (attempts++ === 0 ? first(...args) : honest.execute(...args)) };
+  };
 
   it.each([
-    ['throws', { execute: () => Promise.reject(new Error('out of memory')) }, 'EXECUTOR_FAILED'],
-    ['never answers', { execute: () => new Promise<never>(() => undefined) }, 'NODE_TIMEOUT'],
-  ])('one that %s: the job is done by another', (what, change, code) =>
+    ['throws', () => () => Promise.reject(new Error('out of memory')), 'EXECUTOR_FAILED'],
+    ['never answers', () => () => new Promise<never>(() => undefined), 'NODE_TIMEOUT'],
+    [
+      'hands over values that do not hash to its roots',
+      (honest: ExecutorPort): ExecutorPort['execute'] =>
+        async (...args) => ({ ...(await honest.execute(...args)), outputs: [Int32Array.of(1, 2, 3)] }),
+      'EXECUTOR_FAILED',
+    ],
+  ] as const)('one that %s: nobody else may do its job, so it is asked again', (what, first, code) =>
     run(
       `fails ${what}`,
-      (honest) => [broken(honest, change), honest],
+      (honest) => [failingOnce(honest, first(honest))],
       async (pipeline, deployment) => {
         const [id] = await submitMany(pipeline, deployment, 1, 1);
-        expect(await pipeline.waitFor(id!)).toMatchObject({ outcome: 'accepted', executor: deployment.honest.address });
+        const view = await pipeline.waitFor(id!);
+        expect(view).toMatchObject({ outcome: 'accepted', order: { executor: deployment.honest.address } });
         const failed = await pipeline.database.query<{ error: { code: string } }>(
           `SELECT error FROM assay.attempts WHERE subject = $1 AND outcome = 'failed'`,
           [id],
@@ -336,34 +380,28 @@ describe('executors that fail', () => {
     ),
   );
 
-  it('one that hands over values that do not hash to its roots: done by another', () =>
-    run(
-      'fails roots',
-      (honest) => [
-        broken(honest, {
-          execute: async (...args) => ({ ...(await honest.execute(...args)), outputs: [Int32Array.of(1, 2, 3)] }),
-        }),
-        honest,
-      ],
-      async (pipeline, deployment) => {
-        const [id] = await submitMany(pipeline, deployment, 1, 1);
-        expect(await pipeline.waitFor(id!)).toMatchObject({ outcome: 'accepted', executor: deployment.honest.address });
-      },
-    ));
-
-  it('all of them, again and again: the order fails with the reason', () =>
+  it('again and again: the order fails with the reason, and will be expired', () =>
     run(
       'fails all',
-      (honest) => [broken(honest, { execute: () => Promise.reject(new Error('no device')) })],
+      (honest) => [{ ...honest, execute: () => Promise.reject(new Error('no device')) }],
       async (pipeline, deployment) => {
         const [id] = await submitMany(pipeline, deployment, 1, 1);
         const view = await pipeline.waitFor(id!);
         expect(view).toMatchObject({ outcome: 'failed', receipt: null, error: { code: 'EXECUTOR_FAILED' } });
         expect(view.error!.message).toContain('no device');
+        // The money is in the order until its time is over; nobody waits for that.
+        expect(view).toMatchObject({ step: 'expire', settlement: { state: 'open' } });
+        await pipeline.drain();
       },
     ));
 
-  it('none at all: the job waits, over a restart, until there is one', async () => {
+  it('is away: the job waits, over a restart, until it is back', async () => {
+    // Known from an earlier life.
+    await run(
+      'none',
+      (honest) => [honest],
+      () => Promise.resolve(),
+    );
     await run(
       'none',
       () => [],

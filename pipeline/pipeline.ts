@@ -1,23 +1,32 @@
 /**
- * The pipeline: an order goes in, a receipt that the chain vouches for comes out.
+ * The pipeline: an order goes in, a receipt that the chain vouches for comes out, and the money goes where it says.
  *
- *   order   run -> route -> sign -> (sealing) -> (batched) -> done     sampled lane
- *                              \-> prove -> verify -> done           zk lane
- *   batch   post -> audit -> settle -> done
+ *   order    accept -> (opening) -> run -> sign -> (sealing) -> (batched) -> done                       sampled lane
+ *                                              \-> prove -> verify -> (sealing) -> (batched) -> done    zk lane
+ *            any step after the opening -> expire -> done                                      without a receipt on chain
+ *   opening  open -> done
+ *   batch    post -> audit -> settle -> pay -> done      sampled lane
+ *            post -> pay -> done                         zk lane: one receipt, with its proof
  *
- * The tables are the truth and the queue is a hint (work/, queue/); every stage may be killed anywhere and done again
- * (fail-points.ts, test/kill/). The commit on chain comes before the draw, so that nobody can choose a receipt knowing
- * whether it will be audited.
+ * An order is real money from its opening on: the requester's price and the executor's lock are held by Escrow before
+ * anybody works. `post` binds the signed receipt to the order; `audit` and `settle` bring the court's verdict; `pay` has
+ * Escrow pay, slash or refund by it. Orders in brackets wait: several are opened, and several bound, in one transaction.
+ *
+ * The tables are the truth and the queue is a hint (work/, queue/); about money the chain is the truth, and the tables
+ * are read back from it. Every stage may be killed anywhere and done again (fail-points.ts, test/kill/), and what a
+ * reorganisation takes out of the chain is done again (chain/chain-watch.ts). The commit on chain comes before the draw, so
+ * that nobody can choose a receipt knowing whether it will be audited.
  */
 import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { AssayError, asAssayError } from '../common/errors.js';
-import type { Hex, JobOrder, Lane } from '../receipts/types.js';
+import type { Hex } from '../receipts/types.js';
 import { requireProductionSrs } from '../prover/srs/require-production-srs.js';
 import { srsIdOf } from '../prover/srs/srs.js';
 import { refuseDevelopmentKeys } from '../verifier-contracts/refuse-development-keys.js';
+import { ChainWatch } from './chain/chain-watch.js';
 import { PosterLock } from './chain/poster-lock.js';
 import { TransactionJournal } from './chain/transaction-journal.js';
 import { parseSettings, type PipelineSettings, type PipelineSettingsInput } from './config.js';
@@ -31,21 +40,26 @@ import type {
   ChainPort,
   CheckerPort,
   Clock,
+  EncodeEvidence,
   ExecutorPort,
   ProverPort,
   TransactionSigner,
 } from './ports.js';
+import { judgeOf } from './order-terms.js';
 import { openStepQueue, type QueueHome, type StepQueue } from './queue/step-queue.js';
+import { quoteOrder, type Quote, type QuoteRequest } from './quote.js';
 import { readJob, type JobView } from './read-job.js';
-import { routeJob, type RoutingDecision } from './routing.js';
+import { acceptOrder } from './stages/accept.js';
 import { auditBatch } from './stages/audit.js';
 import type { StageContext } from './stages/context.js';
+import { expireOrder } from './stages/expire.js';
 import { onStageFailure } from './stages/on-failure.js';
+import { openOrders } from './stages/open.js';
+import { payBatch } from './stages/pay.js';
 import { postBatch } from './stages/post.js';
 import { proveOrder } from './stages/prove.js';
-import { routeOrder } from './stages/route.js';
-import { routingQuestion } from './stages/routing-question.js';
 import { runOrder } from './stages/run.js';
+import { sealOpening } from './stages/seal-openings.js';
 import { sealBatch } from './stages/seal.js';
 import { settleBatch } from './stages/settle.js';
 import { signOrderReceipt } from './stages/sign.js';
@@ -53,9 +67,17 @@ import { verifyOrderProof } from './stages/verify.js';
 import { openBlobStore } from './store/blob-store.js';
 import { submitOrder, type OrderRequest } from './submit.js';
 import type { Claim } from './work/claim.js';
+import { directEvidenceOf } from './zk/direct-evidence-of.js';
 import { relayOutbox } from './work/relay.js';
 import { Runner } from './work/runner.js';
-import { ACTIVE_STEPS, CHAIN_STEPS, PROOF_STEPS, type ActiveStep } from './work/steps.js';
+import {
+  ACTIVE_STEPS,
+  CHAIN_STEPS,
+  PROOF_STEPS,
+  WHEN_THE_CHAIN_SAYS,
+  type ActiveStep,
+  type Kind,
+} from './work/steps.js';
 import { sweep, takeUpAll } from './work/sweep.js';
 
 export interface PipelinePorts {
@@ -63,9 +85,11 @@ export interface PipelinePorts {
   readonly checkers: readonly CheckerPort[];
   /** Of the zk lane; none where it is closed. All use one reference string. */
   readonly provers?: readonly ProverPort[];
+  /** How a proof is put before the policy's verifier. @default as DirectVerifier.sol reads it */
+  readonly encodeEvidence?: EncodeEvidence;
   readonly auditors: readonly AuditorPort[];
   readonly chain: ChainPort;
-  /** Pays for commits, seeds and verdicts. One process per account posts. */
+  /** Pays for the gas of all that is sent here. One process per account posts. */
   readonly poster: TransactionSigner;
   readonly bundles: BundleStore;
   readonly clock?: Clock;
@@ -74,7 +98,7 @@ export interface PipelinePorts {
 /** Something has moved: an attempt of a step has ended. */
 export interface Progress {
   readonly subject: Hex;
-  readonly kind: 'order' | 'batch';
+  readonly kind: Kind;
   readonly step: ActiveStep;
   readonly attempt: number;
 }
@@ -119,6 +143,7 @@ export class Pipeline {
     private readonly queue: StepQueue,
     private readonly context: StageContext,
     private readonly posting: PosterLock,
+    private readonly watch: ChainWatch,
     private readonly instance: string,
   ) {
     const bind = (stage: (context: StageContext, claim: Claim) => ReturnType<typeof runOrder>) => (claim: Claim) =>
@@ -128,14 +153,17 @@ export class Pipeline {
       instance,
       clock: context.clock,
       stages: {
+        accept: bind(acceptOrder),
+        open: bind(openOrders),
         run: bind(runOrder),
-        route: bind(routeOrder),
         sign: bind(signOrderReceipt),
         prove: bind(proveOrder),
         verify: bind(verifyOrderProof),
         post: bind(postBatch),
         audit: bind(auditBatch),
         settle: bind(settleBatch),
+        pay: bind(payBatch),
+        expire: bind(expireOrder),
       },
       onFailure: (claim, error) => {
         this.trouble(error);
@@ -147,8 +175,8 @@ export class Pipeline {
 
   /**
    * Opens database, queue and store, takes up whatever an earlier process left, and starts to work.
-   * @throws AssayError CONFIG_INVALID, also where the zk lane is to be opened without a prover, or provers differ in their
-   * reference string; SRS_DEVELOPMENT where they use the development one and the chain is not anvil's;
+   * @throws AssayError CONFIG_INVALID, also where a lane is to be opened that the policy closes, the zk lane without a
+   * prover, or provers differ in their reference string; SRS_DEVELOPMENT where they use the development one and the chain is not anvil's;
    * DATA_DIRECTORY_BUSY, DATABASE_UNAVAILABLE, DATABASE_NEWER, QUEUE_UNAVAILABLE;
    * CHAIN_MISMATCH where the database belongs to another chain or contract; DEV_KEY_REFUSED where the poster is one of
    * anvil's accounts and the chain is not anvil's.
@@ -161,8 +189,7 @@ export class Pipeline {
     const provers = ports.provers ?? [];
     for (const { srs } of provers) requireProductionSrs(srsIdOf(srs), chainId);
     requireOneSrs(provers);
-    if (settings.openLanes.includes('zk') && provers.length === 0)
-      throw new AssayError('CONFIG_INVALID', 'openLanes: the lane `zk` needs a prover, and none is connected.');
+    requireLanes(settings, ports);
     const database =
       settings.databaseUrl === undefined
         ? await openPglite(settings.dataDirectory)
@@ -171,7 +198,8 @@ export class Pipeline {
     try {
       await bindDeployment(database, ports.chain.domain);
       if (database.soleOwner) await takeUpAll(database, clock());
-      await registerNodes(database, [...ports.executors, ...ports.checkers]);
+      await registerNodes(database, ports.executors, true);
+      await registerNodes(database, ports.checkers, false);
       queue = await openStepQueue(await queueHome(database, settings), ACTIVE_STEPS);
       const opened: { pipeline?: Pipeline } = {};
       const posting = new PosterLock(database, `poster:${chainId}:${ports.poster.address.toLowerCase()}`, () =>
@@ -186,6 +214,7 @@ export class Pipeline {
         patienceMs: settings.pollMs * 4,
         mayPost: () => posting.held,
       });
+      const watch = new ChainWatch({ database, chain: ports.chain, journal, clock });
       const context: StageContext = {
         database,
         store: await openBlobStore(join(settings.dataDirectory, 'blobs')),
@@ -193,9 +222,11 @@ export class Pipeline {
         executors: ports.executors,
         checkers: ports.checkers,
         provers,
+        encodeEvidence: ports.encodeEvidence ?? directEvidenceOf,
         auditors: ports.auditors,
         chain: ports.chain,
         journal,
+        heads: () => watch.heads,
         clock,
         openLanes: settings.openLanes,
         executeTimeoutMs: settings.executeTimeoutMs,
@@ -204,7 +235,7 @@ export class Pipeline {
         pollMs: settings.pollMs,
       };
       await posting.take();
-      const pipeline = new Pipeline(settings, database, queue, context, posting, randomUUID());
+      const pipeline = new Pipeline(settings, database, queue, context, posting, watch, randomUUID());
       opened.pipeline = pipeline;
       pipeline.start();
       return pipeline;
@@ -215,12 +246,12 @@ export class Pipeline {
     }
   }
 
-  /** Which lane an order would take, and why, before it is signed. @throws AssayError BUNDLE_MISSING, LANE_CLOSED */
-  async quote(
-    order: Pick<JobOrder, 'modelDigest' | 'items' | 'price' | 'deliverBy'> & { readonly lane: Lane | 'auto' },
-  ): Promise<RoutingDecision> {
-    const bundle = await this.context.bundles.get(order.modelDigest);
-    return routeJob(await routingQuestion(this.context, bundle, order, this.context.clock()));
+  /**
+   * Which lane an order would take, and why, before it is signed; and what its other fields are to be.
+   * @throws AssayError BUNDLE_MISSING, LANE_CLOSED, EXECUTOR_NONE
+   */
+  quote(request: QuoteRequest): Promise<Quote> {
+    return quoteOrder(this.context, request);
   }
 
   /**
@@ -241,7 +272,7 @@ export class Pipeline {
   }
 
   /**
-   * Resolves when the job has its outcome, whichever.
+   * Resolves when the job has its outcome, whichever. Its money may follow later: `settlement` of the job tells.
    * @throws AssayError ORDER_INVALID where there is no such job, PIPELINE_CLOSED when the pipeline closes first; what
    * reading the job throws, except for outages, which are waited for.
    */
@@ -257,8 +288,9 @@ export class Pipeline {
   }
 
   /**
-   * Seals what waits without regard to age, and resolves when no step is left to do and every transaction is mined. A
-   * process without a prover does not wait for the steps of the zk lane that need one.
+   * Seals what waits without regard to age, and resolves when no step is left to do and every transaction is mined, the
+   * payments included. A process without a prover does not wait for the steps of the zk lane that need one, and nobody
+   * waits for orders to expire whose time has not come.
    */
   async drain(): Promise<void> {
     const notHere = this.context.provers.length === 0 ? ['done', ...PROOF_STEPS] : ['done'];
@@ -266,8 +298,9 @@ export class Pipeline {
     try {
       for (;;) {
         const [row] = await this.database.query<{ open: number }>(
-          `SELECT (SELECT COUNT(*) FROM assay.work WHERE step <> ALL($1::text[]))::int + (SELECT COUNT(*) FROM assay.intents WHERE mined_tx IS NULL)::int AS open`,
-          [notHere],
+          `SELECT (SELECT COUNT(*) FROM assay.work WHERE step <> ALL($1::text[]) AND NOT (step = 'expire' AND due_at = $2))::int
+                + (SELECT COUNT(*) FROM assay.intents WHERE mined_tx IS NULL)::int AS open`,
+          [notHere, WHEN_THE_CHAIN_SAYS],
         );
         if (row!.open === 0) return;
         if (this.closing)
@@ -367,6 +400,8 @@ export class Pipeline {
       step: claim.step,
       attempt: claim.attempt,
     });
+    // Others may come to be opened with it, until then.
+    if (claim.step === 'accept') this.after(this.settings.openAgeMs + 1, () => this.wantTick(true));
     if (dueInMs === 0) this.wantTick();
     // A millisecond more: the row is due at that time, not before.
     else this.after(dueInMs + 1, () => this.wantTick(true));
@@ -402,6 +437,7 @@ export class Pipeline {
       await this.tried(() => this.answerWaiting());
       await this.tried(() => relayOutbox(this.database, this.queue));
       // Last: an outage of the chain must hold up nothing else.
+      if (sweepToo) await this.tried(() => this.watch.look(this.posting.held));
       if (sweepToo && this.posting.held) await this.tried(() => this.context.journal.settleOpen());
     }
   }
@@ -418,7 +454,9 @@ export class Pipeline {
   private async sweepDue(): Promise<void> {
     const { context, settings } = this;
     if (this.posting.held) {
-      const rule = { size: settings.batchSize, ageMs: this.draining ? 0 : settings.batchAgeMs };
+      const ageMs = (most: number): number => (this.draining ? 0 : most);
+      while ((await sealOpening(context, { ageMs: ageMs(settings.openAgeMs) })) !== null);
+      const rule = { size: settings.batchSize, ageMs: ageMs(settings.batchAgeMs) };
       while ((await sealBatch(context, rule)) !== null);
     }
     const { deadAfterMs, hintAgainMs } = settings;
@@ -457,6 +495,17 @@ export class Pipeline {
   }
 }
 
+/** What is opened must be judged by somebody, and proved by somebody. */
+function requireLanes({ openLanes }: PipelineSettings, { chain, provers = [] }: PipelinePorts): void {
+  const invalid = (what: string) => new AssayError('CONFIG_INVALID', `openLanes: ${what}.`);
+  for (const lane of openLanes) {
+    if (judgeOf(chain.policy, lane) === null)
+      throw invalid(`the policy ${chain.policyHash} has nobody to judge the lane \`${lane}\``);
+  }
+  if (openLanes.includes('zk') && provers.length === 0)
+    throw invalid('the lane `zk` needs a prover, and none is connected');
+}
+
 /** A key, and with it a proof, is of one reference string: whichever prover an order comes to must have that one. */
 function requireOneSrs(provers: readonly ProverPort[]): void {
   const ids = new Set(provers.map(({ srs }) => bytesToHex(srsIdOf(srs))));
@@ -481,12 +530,13 @@ async function queueHome(database: Database, settings: PipelineSettings): Promis
 async function registerNodes(
   database: Database,
   nodes: readonly { address: Hex; engineName: string; operator: string }[],
+  executes: boolean,
 ): Promise<void> {
   for (const { address, engineName, operator } of nodes) {
     await database.execute(
-      `INSERT INTO assay.nodes (address, engine, operator) VALUES ($1, $2, $3)
-       ON CONFLICT (address) DO UPDATE SET engine = $2, operator = $3`,
-      [address, engineName, operator],
+      `INSERT INTO assay.nodes AS n (address, engine, operator, executes) VALUES ($1, $2, $3, $4)
+       ON CONFLICT (address) DO UPDATE SET engine = $2, operator = $3, executes = n.executes OR $4`,
+      [address, engineName, operator, executes],
     );
   }
 }

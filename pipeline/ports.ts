@@ -1,12 +1,16 @@
 /** What the pipeline needs from outside, as interfaces: executors, checkers, provers, auditors, chain, models, clock. */
-import type { Bundle } from '../graph/index.js';
+import type { Bundle, IntegerGraph } from '../graph/index.js';
 import type { SrsHead } from '../prover/srs/srs.js';
 import type { ModelKey } from '../prover/verifier/model-key.js';
 import type { BatchHeader, ReceiptStatus } from '../receipts/index.js';
 import type { Hex, JobOrder, Lane, Receipt, ReceiptDomain } from '../receipts/types.js';
+import type { ModelKeyFile } from '../prover/verifier/index.js';
 import type { AuditVerdict } from '../verifier-contracts/audit-verdict.js';
-import type { RollupPolicy } from '../verifier-contracts/policy.js';
-import type { Call, SignedReceipt } from '../verifier-contracts/rollup-client.js';
+import type { Call } from '../verifier-contracts/contract-client.js';
+import type { CourtTerms } from '../verifier-contracts/court-terms.js';
+import type { BoundOrder, OpenFault, OrderView, SignedOrder } from '../verifier-contracts/escrow-client.js';
+import type { Policy } from '../verifier-contracts/policy.js';
+import type { PostedBatch, SignedReceipt } from '../verifier-contracts/rollup-client.js';
 
 /** What a run of a model on an input commits to. */
 export interface Roots {
@@ -33,6 +37,12 @@ export interface NodePort {
 }
 
 export interface ExecutorPort extends NodePort {
+  /**
+   * Takes the order on: the signature over Acceptance(orderHash), the same one whenever it is asked for.
+   * @param signature the requester's, over the order
+   * @throws AssayError ORDER_REFUSED, ORDER_MISMATCH
+   */
+  acceptOrder(order: JobOrder, signature: Hex): Promise<Hex>;
   /** Runs the ordered model. @throws AssayError of kind `usage` only where no executor could run this order. */
   execute(order: JobOrder, bundle: Bundle, inputs: readonly Int32Array[], items: number): Promise<Execution>;
   /**
@@ -82,6 +92,19 @@ export interface ProvedJob {
   /** The integers that the proof is about: one array per output of the key's program. */
   readonly published: readonly Int32Array[];
 }
+
+/** A verified proof, as it is to be put before the policy's verifier on chain. */
+export interface ProvedReceipt extends Pick<ProvedJob, 'proof' | 'published'> {
+  readonly key: ModelKeyFile;
+  /** Of the model: what it says of its inputs and outputs the receipt's roots bind. */
+  readonly graph: IntegerGraph;
+  readonly receipt: Receipt;
+  /** One array per graph input. */
+  readonly inputs: readonly Int32Array[];
+}
+
+/** Makes of it the bytes that the policy's verifier takes. */
+export type EncodeEvidence = (proved: ProvedReceipt) => Uint8Array;
 
 /** Somebody who makes proofs, one at a time. */
 export interface ProverPort {
@@ -135,27 +158,58 @@ export interface MinedTransaction {
   readonly reverted: boolean;
 }
 
-/** One rollup contract on one chain. Every method that asks the node throws CHAIN_UNAVAILABLE when it does not answer. */
-export interface ChainPort {
-  readonly domain: ReceiptDomain;
-  readonly policy: RollupPolicy;
-  readonly policyHash: Hex;
+export interface BlockHead {
+  readonly number: number;
+  readonly hash: Hex;
+}
 
-  commitCall(lane: Lane, receipts: readonly SignedReceipt[], salt: Hex): Call;
+/** A batch that an order is bound in, whoever posted it. */
+export interface BoundBatch extends PostedBatch, MinedTransaction {}
+
+/** The judge of the sampled lane under one policy. */
+export interface CourtPort {
+  readonly terms: CourtTerms;
   fixSeedCall(header: BatchHeader): Call;
   /** @param signatures in ascending order of the signers' addresses */
   reportAuditCall(header: BatchHeader, verdict: AuditVerdict, signatures: readonly Hex[]): Call;
-
-  /** Header of a batch as its commit published it, or null where that transaction committed no such batch. */
-  headerIn(commitTransaction: Hex, batchHash: Hex): Promise<BatchHeader | null>;
   /** Null until `fixSeed`. */
   seedOf(batchHash: Hex): Promise<Hex | null>;
-  /** Block after which `fixSeed` can be called. */
-  drawBlockOf(header: BatchHeader): number;
-  /** Last block in which `fixSeed` and `reportAudit` are allowed. */
-  auditDeadlineOf(header: BatchHeader): number;
   /** Struct hash of the verdict; null until `reportAudit`. */
   verdictOf(batchHash: Hex): Promise<Hex | null>;
+  /** Block after which `fixSeed` can be called. */
+  drawBlockOf(header: BatchHeader): number;
+  /** Last time, by the contract's clock, at which `fixSeed` and `reportAudit` are allowed. */
+  auditDeadlineOf(header: BatchHeader): number;
+}
+
+/**
+ * One deployment of the settlement contracts on one chain. Every method that asks the node throws CHAIN_UNAVAILABLE when
+ * it does not answer.
+ */
+export interface ChainPort {
+  readonly domain: ReceiptDomain;
+  /** Under which new orders are taken; those taken before end under theirs. */
+  readonly policy: Policy;
+  readonly policyHash: Hex;
+
+  openCall(orders: readonly SignedOrder[]): Call;
+  expireCall(order: JobOrder): Call;
+  settleCall(orders: readonly BoundOrder[]): Call;
+  commitCall(lane: Lane, policyHash: Hex, receipts: readonly SignedReceipt[], salt: Hex): Call;
+  commitProvedCall(policyHash: Hex, receipts: readonly SignedReceipt[], salt: Hex, evidence: Hex): Call;
+
+  /** The contract's clock, which all times of orders and batches are by. */
+  clock(): Promise<number>;
+  /** What keeps the order from being opened now. */
+  openFaultOf(order: SignedOrder): Promise<OpenFault>;
+  /** @param block the order as of that block; default: the newest */
+  orderOf(orderHash: Hex, block?: number): Promise<OrderView>;
+  /** The batch that a bound order's leaf is in; null where the order is not bound, or its batch cannot be read. */
+  boundIn(orderHash: Hex): Promise<BoundBatch | null>;
+  /** @throws AssayError LANE_CLOSED where the policy closes the sampled lane */
+  courtOf(policyHash: Hex): Promise<CourtPort>;
+  /** Header of a batch as its commit published it, or null where that transaction committed no such batch. */
+  headerIn(commitTransaction: Hex, batchHash: Hex): Promise<BatchHeader | null>;
   /** @param block the status as of that block */
   statusOf(
     receipt: Receipt,
@@ -165,6 +219,8 @@ export interface ChainPort {
     block: number,
   ): Promise<ReceiptStatus>;
 
+  /** Null where there is no such block (yet, or any more). */
+  blockAt(which: number | 'latest' | 'safe' | 'finalized'): Promise<BlockHead | null>;
   blockNumber(): Promise<number>;
   /** Gas and fees for a call now. @throws AssayError CHAIN_REVERTED, meta.error the contract's reason, when it would revert. */
   price(call: Call, from: string): Promise<Fees & { readonly gasLimit: bigint }>;

@@ -10,8 +10,18 @@ import {
   type OrderJson,
   type ReceiptJson,
 } from './store/order-json.js';
-import { leafHash, merklePaths, type BatchPosition, type ReceiptStatus, type ZkEvidence } from '../receipts/index.js';
-import type { Hex, JobOrder, Lane, Receipt } from '../receipts/types.js';
+import {
+  leafHash,
+  merklePaths,
+  type BatchPosition,
+  type ReceiptStatus,
+  type Settlement,
+  type ZkEvidence,
+} from '../receipts/index.js';
+import type { OrderState } from '../verifier-contracts/escrow-client.js';
+import type { Heads } from './chain/chain-watch.js';
+import { loadBatch } from './stages/load-batch.js';
+import type { Hex, JobOrder, Receipt } from '../receipts/types.js';
 import type { RoutingDecision } from './routing.js';
 import type { StageContext } from './stages/context.js';
 import type { Step } from './work/steps.js';
@@ -25,11 +35,15 @@ export interface JobView {
   /** One array per graph input. */
   readonly inputs: readonly Int32Array[];
   readonly step: Step;
-  /** Null until the end. `accepted` and `rejected` are the chain's words, or in the zk lane the proof's. */
+  /**
+   * Null until it is known. `accepted` and `rejected` are the chain's words, or in the zk lane the proof's. The money
+   * follows: see `settlement`.
+   */
   readonly outcome: 'accepted' | 'rejected' | 'void' | 'failed' | null;
   readonly error: AssayErrorJson | null;
   readonly lane: RoutingDecision | null;
-  readonly executor: Hex | null;
+  /** The executor's signature that it takes the order on; null until it has. */
+  readonly acceptance: Hex | null;
   /** One array per graph output; from the moment that the job was run. */
   readonly outputs: readonly Int32Array[] | null;
   readonly receipt: { readonly receipt: Receipt; readonly signature: Hex } | null;
@@ -37,10 +51,21 @@ export interface JobView {
   /** Where the receipt stands on chain, once its batch is committed. */
   readonly position: BatchPosition | null;
   readonly chainStatus: ReceiptStatus | null;
+  readonly settlement: JobSettlement;
   /** Zk lane: from the moment that the proof has been made. */
   readonly proof: JobProof | null;
   /** Null where the seed has not drawn the receipt, or not yet. */
   readonly audit: JobAudit | null;
+}
+
+/** Where the order's money is. */
+export interface JobSettlement {
+  readonly state: 'unopened' | 'open' | 'bound' | 'paid' | 'slashed' | 'refunded';
+  /**
+   * How far the block that says so can still be taken back: `soft` by any reorganisation, `finalized` no more. Null where
+   * the chain says nothing.
+   */
+  readonly depth: Settlement | null;
 }
 
 export interface JobProof {
@@ -74,7 +99,9 @@ interface Row {
   readonly outcome: JobView['outcome'];
   readonly error: AssayErrorJson | null;
   readonly lane_decision: RoutingDecision | null;
-  readonly executor: Hex | null;
+  readonly acceptance: Hex | null;
+  readonly chain_state: OrderState;
+  readonly chain_block: string | null;
   readonly output_file: string | null;
   readonly receipt_json: ReceiptJson | null;
   readonly receipt_signature: Hex | null;
@@ -91,9 +118,12 @@ interface Row {
   readonly proof_finding: JobProof['finding'];
 }
 
-export async function readJob(context: Pick<StageContext, 'database' | 'store'>, jobId: Hex): Promise<JobView | null> {
+export async function readJob(
+  context: Pick<StageContext, 'database' | 'store' | 'heads'>,
+  jobId: Hex,
+): Promise<JobView | null> {
   const [row] = await context.database.query<Row>(
-    `SELECT o.order_json, o.signature AS order_signature, o.input_file, w.step, o.outcome, o.error, o.lane_decision, o.executor, e.output_file,
+    `SELECT o.order_json, o.signature AS order_signature, o.input_file, w.step, o.outcome, o.error, o.lane_decision, o.acceptance, o.chain_state, o.chain_block, e.output_file,
             r.receipt_json, r.signature AS receipt_signature, r.batch_hash, r.batch_index, b.header_json, r.chain_status,
             d.batch_hash IS NOT NULL AS drawn, d.finding, d.reason, p.scheme, p.proof_file, p.published_file, p.finding AS proof_finding
        FROM assay.orders o JOIN assay.work w ON w.subject = o.order_hash
@@ -113,7 +143,7 @@ export async function readJob(context: Pick<StageContext, 'database' | 'store'>,
     outcome: row.outcome,
     error: row.error,
     lane: row.lane_decision,
-    executor: row.executor,
+    acceptance: row.acceptance,
     outputs: row.output_file === null ? null : decodeValues(await context.store.get(row.output_file), row.output_file),
     receipt:
       row.receipt_json === null
@@ -122,9 +152,21 @@ export async function readJob(context: Pick<StageContext, 'database' | 'store'>,
     batchHash: row.batch_hash,
     position: await positionOf(context, row),
     chainStatus: row.chain_status,
+    settlement: settlementOf(row, context.heads()),
     proof: await proofOf(context, row),
     audit: row.drawn ? { finding: row.finding, reason: row.reason } : null,
   };
+}
+
+function settlementOf({ chain_state, chain_block }: Row, heads: Heads | null): JobSettlement {
+  if (chain_state === 'none') return { state: 'unopened', depth: null };
+  const depth =
+    heads === null || chain_block === null || Number(chain_block) > heads.safe
+      ? 'soft'
+      : Number(chain_block) > heads.finalized
+        ? 'safe'
+        : 'finalized';
+  return { state: chain_state, depth };
 }
 
 async function proofOf({ store }: Pick<StageContext, 'store'>, row: Row): Promise<JobProof | null> {
@@ -140,7 +182,7 @@ async function proofOf({ store }: Pick<StageContext, 'store'>, row: Row): Promis
 async function positionOf(context: Pick<StageContext, 'database'>, row: Row): Promise<BatchPosition | null> {
   if (row.header_json === null || row.batch_index === null) return null;
   const header = headerFromJson(row.header_json);
-  const paths = await pathsOf(context.database, row.batch_hash!, header.lane);
+  const paths = await pathsOf(context.database, row.batch_hash!);
   return { header, index: row.batch_index, path: paths[row.batch_index]! };
 }
 
@@ -148,15 +190,12 @@ async function positionOf(context: Pick<StageContext, 'database'>, row: Row): Pr
 const recentPaths = new WeakMap<Queryable, { readonly batchHash: Hex; readonly paths: Promise<Hex[][]> }>();
 
 /** @param batchHash of a sealed batch: its receipts, and so its paths, never change. */
-function pathsOf(database: Queryable, batchHash: Hex, lane: Lane): Promise<Hex[][]> {
+function pathsOf(database: Queryable, batchHash: Hex): Promise<Hex[][]> {
   const recent = recentPaths.get(database);
   if (recent?.batchHash === batchHash) return recent.paths;
-  const paths = database
-    .query<{ receipt_hash: Hex }>(
-      'SELECT receipt_hash FROM assay.receipts WHERE batch_hash = $1 ORDER BY batch_index',
-      [batchHash],
-    )
-    .then((rows) => merklePaths(rows.map(({ receipt_hash }, index) => leafHash(index, lane, receipt_hash))));
+  const paths = loadBatch(database, batchHash).then(({ lane, receipts }) =>
+    merklePaths(receipts.map(({ receiptHash }, index) => leafHash(index, lane, receiptHash))),
+  );
   recentPaths.set(database, { batchHash, paths });
   paths.catch(() => recentPaths.delete(database));
   return paths;

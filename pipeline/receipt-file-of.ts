@@ -16,6 +16,7 @@ export function receiptFileOf(view: JobView, domain: ReceiptDomain): ReceiptFile
     signature: view.receipt.signature,
     order: view.order,
     orderSignature: view.orderSignature,
+    ...(view.acceptance === null ? {} : { acceptance: view.acceptance }),
     inputs: lists(view.inputs),
     ...(view.outputs === null ? {} : { outputs: lists(view.outputs) }),
     ...(view.position === null ? {} : { batch: view.position }),

@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   CHEAT_ON,
   connectDeployment,
-  deployTestRollup,
   orderFor,
   requester,
   TINY_SRS_POINTS,
@@ -15,6 +14,7 @@ import {
   withKey,
   type TestDeployment,
 } from '../test/kill/fixture.js';
+import { prepareChain, startPrepared } from '../test/kill/deploy.js';
 import { freshDirectory, makeTemplate } from '../test/kill/harness.js';
 import { AssayError } from '../common/errors.js';
 import { evaluateGraph, makeBundle, type Bundle } from '../graph/index.js';
@@ -31,7 +31,8 @@ import { modelKeyHash } from '../prover/verifier/model-key.js';
 import { openArithmetic } from '../prover/wasm/node-arithmetic.js';
 import { formatReceiptFile, parseReceiptFile, signOrder, verifyReceipt, type ReceiptFile } from '../receipts/index.js';
 import type { Hex, Lane } from '../receipts/types.js';
-import { startAnvil, type Anvil } from '../verifier-contracts/anvil.js';
+import type { Anvil } from '../verifier-contracts/anvil.js';
+import { NOBODY } from '../verifier-contracts/policy.js';
 import { ProverNode } from './adapters/prover-node.js';
 import type { PipelineSettingsInput } from './config.js';
 import { Pipeline, type PipelinePorts } from './pipeline.js';
@@ -44,6 +45,7 @@ import { readerChecks } from './zk/reader-checks.js';
 
 const scratch = mkdtempSync(join(tmpdir(), 'assay-zk-lane-'));
 const QUICK: Partial<PipelineSettingsInput> = {
+  openAgeMs: 50,
   batchAgeMs: 150,
   pollMs: 40,
   sweepMs: 100,
@@ -57,8 +59,9 @@ let nextNonce = 1;
 let worlds = 0;
 
 beforeAll(async () => {
-  anvil = await startAnvil({ blockTimeS: 0.1 });
-  rollup = await deployTestRollup(anvil.url);
+  const prepared = await prepareChain();
+  rollup = prepared.rollup;
+  anvil = await startPrepared(prepared, { blockTimeS: 0.1 });
   await makeTemplate(join(scratch, 'template'));
   prover = await ProverNode.start({ srs: { kind: 'development', points: TINY_SRS_POINTS }, threads: 1 });
   bundle = await withKey(tinyBundle(), prover);
@@ -106,6 +109,7 @@ async function inWorld(options: WorldOptions, work: (world: World) => Promise<vo
     url: anvil.url,
     rollup,
     bundle: options.bundle ?? bundle,
+    name: 'one',
     posterAccount: worlds++ % 9,
   });
   let pipeline: Pipeline | undefined;
@@ -118,12 +122,14 @@ async function inWorld(options: WorldOptions, work: (world: World) => Promise<vo
   }
 }
 
-async function submit({ pipeline, deployment }: World, lane: Lane = 'zk', first = 1, executor?: Hex): Promise<Hex> {
-  const request = await orderFor(deployment.client, bundle, first, nextNonce++, lane);
-  return pipeline.submit(
-    { ...request, ...(executor === undefined ? {} : { executor }) },
-    `order ${request.order.nonce}`,
-  );
+async function submit(
+  { pipeline, deployment }: World,
+  lane: Lane = 'zk',
+  first = 1,
+  executor = deployment.honest.address,
+): Promise<Hex> {
+  const request = await orderFor(deployment.client, bundle, executor, first, nextNonce++, lane);
+  return pipeline.submit(request, `order ${request.order.nonce}`);
 }
 
 const fileOf = (view: JobView, { deployment }: World): ReceiptFile =>
@@ -207,12 +213,11 @@ describe('an order to the zk lane', () => {
       const view = await world.pipeline.waitFor(id);
       expect(view).toMatchObject({
         outcome: 'accepted',
-        step: 'done',
         lane: { lane: 'zk' },
-        // Not posted: nothing of it is on chain.
-        batchHash: null,
+        // It stands by its proof, before anything of it but the order is on chain.
         position: null,
         chainStatus: null,
+        settlement: { state: 'open' },
         proof: { scheme: 'mercury', finding: 'match' },
         receipt: { receipt: { lane: 'zk', traceRoot: `0x${'00'.repeat(32)}`, modelDigest: bundle.digest } },
       });
@@ -224,16 +229,31 @@ describe('an order to the zk lane', () => {
         verdict: { verdict: 'valid' },
         status: null,
         checks: Object.fromEntries(
-          ['signature', 'terms', 'model', 'inputs', 'outputs', 'proof'].map((name) => [name, { verdict: 'valid' }]),
+          ['signature', 'terms', 'acceptance', 'model', 'inputs', 'outputs', 'proof'].map((name) => [
+            name,
+            { verdict: 'valid' },
+          ]),
         ),
       });
-      // With the chain: that it is the right contract's, too.
-      const withChain = await verifyReceipt(fileOf(view, world), {
-        ...readerChecks({ key: await prover.keyOf(bundle), srs: prover.srs }, bundle),
-        provider: world.deployment.provider,
-        rollup,
+      // With the chain: that it is the right contract's, too; and soon, that it is final there, and paid for.
+      const withChain = async (jobId: Hex) =>
+        verifyReceipt(fileOf((await world.pipeline.job(jobId))!, world), {
+          ...readerChecks({ key: await prover.keyOf(bundle), srs: prover.srs }, bundle),
+          provider: world.deployment.provider,
+          rollup,
+          settlement: 'soft',
+        });
+      expect(await withChain(id)).toMatchObject({
+        verdict: { verdict: 'valid' },
+        checks: { settlement: { verdict: 'valid' } },
       });
-      expect(withChain).toMatchObject({ verdict: { verdict: 'valid' }, checks: { settlement: { verdict: 'valid' } } });
+      await world.pipeline.drain();
+      const after = (await world.pipeline.job(id))!;
+      expect(after).toMatchObject({ step: 'done', outcome: 'accepted', settlement: { state: 'paid' } });
+      expect(after.position!.header).toMatchObject({ lane: 'zk', count: 1, unbound: 0n });
+      expect(await withChain(id)).toMatchObject({ verdict: { verdict: 'valid' }, status: 'final-zk' });
+      const posted = await world.deployment.client.rollup.readBatch(after.batchHash!);
+      expect(posted.evidence).toBeDefined();
     }));
 
   it('with a wrong answer: the proof shows it, the executor is suspended, and the receipt is evidence against it', () =>
@@ -242,7 +262,9 @@ describe('an order to the zk lane', () => {
       const view = await world.pipeline.waitFor(await submit(world, 'zk', CHEAT_ON, cheat.address));
       expect(view).toMatchObject({
         outcome: 'rejected',
-        executor: cheat.address,
+        // Nothing is posted: the order is left to expire.
+        step: 'expire',
+        settlement: { state: 'open' },
         proof: { finding: 'executor-wrong' },
         error: { code: 'EXECUTOR_WRONG', meta: { executor: cheat.address, difference: { tensor: 0, element: 0 } } },
       });
@@ -256,7 +278,7 @@ describe('an order to the zk lane', () => {
       expect(check.checks).toMatchObject({ signature: { verdict: 'valid' }, proof: { verdict: 'invalid' } });
       expect(check.verdict).toMatchObject({ reason: expect.stringContaining('gives another output') as string });
       const later = await world.pipeline.waitFor(await submit(world, 'zk', CHEAT_ON));
-      expect(later).toMatchObject({ outcome: 'accepted', executor: honest.address });
+      expect(later).toMatchObject({ outcome: 'accepted', order: { executor: honest.address } });
     }));
 });
 
@@ -294,7 +316,7 @@ const damage = (path: string): void => {
 
 describe('an order that was taken in', () => {
   it('is not routed again by a process without a prover, nor by one whose prover has less memory', () =>
-    inWorld({ ports: () => ({ executors: [] }) }, async (world) => {
+    inWorld({ ports: ({ ports }) => ({ executors: asleep(ports.executors) }) }, async (world) => {
       const id = await submit(world);
       await inNextProcess(
         world,
@@ -309,16 +331,11 @@ describe('an order that was taken in', () => {
         expect(await pipeline.waitFor(id)).toMatchObject({ outcome: 'accepted', lane: { lane: 'zk' } });
       });
     }));
-
-  it('by an earlier release is routed when its turn comes', () =>
-    inWorld({ ports: () => ({ executors: [] }) }, async (world) => {
-      const id = await submit(world);
-      await world.pipeline.database.execute('UPDATE assay.orders SET lane_decision = NULL');
-      await inNextProcess(world, {}, async (pipeline) => {
-        expect(await pipeline.waitFor(id)).toMatchObject({ outcome: 'accepted', lane: { lane: 'zk' } });
-      });
-    }));
 });
+
+/** Executors that take orders on when this process has ended. */
+const asleep = (executors: readonly ExecutorPort[]): ExecutorPort[] =>
+  executors.map((executor) => ({ ...executor, acceptOrder: () => Promise.reject(new Error('asleep')) }));
 
 describe('a proof that is not what it should be', () => {
   it.each([
@@ -341,7 +358,8 @@ describe('a proof that is not what it should be', () => {
   it('under a key that is not made from the model: the order fails, and no executor is condemned', async () => {
     const { port, misled, close } = await misledProver();
     await inWorld({ bundle: misled, ports: () => ({ provers: [port] }) }, async (world) => {
-      const request = await orderFor(world.deployment.client, misled, 1, nextNonce++, 'zk');
+      const { client, honest } = world.deployment;
+      const request = await orderFor(client, misled, honest.address, 1, nextNonce++, 'zk');
       const view = await world.pipeline.waitFor(await world.pipeline.submit(request, 'misled'));
       expect(view).toMatchObject({ outcome: 'failed', error: { code: 'MODEL_KEY_MISMATCH' }, proof: null });
       expect(await suspended(world)).toEqual([]);
@@ -471,7 +489,8 @@ describe('a prover', () => {
 
 describe('refused before any work', () => {
   const refusal = async (world: World, change: Partial<Parameters<Pipeline['quote']>[0]> = {}) => {
-    const { order } = await orderFor(world.deployment.client, bundle, 1, nextNonce++, 'zk');
+    const { client, honest } = world.deployment;
+    const { order } = await orderFor(client, bundle, honest.address, 1, nextNonce++, 'zk');
     return world.pipeline.quote({ ...order, ...change }).then(
       ({ lane, reasons }) => ({ lane, text: reasons.join('\n') }),
       (error: unknown) => ({ lane: null, text: String(error) }),
@@ -484,7 +503,8 @@ describe('refused before any work', () => {
         lane: null,
         text: expect.stringContaining('`assay key`') as string,
       });
-      const { order, inputs } = await orderFor(world.deployment.client, tinyBundle(), 1, nextNonce++, 'zk');
+      const { client, honest } = world.deployment;
+      const { order, inputs } = await orderFor(client, tinyBundle(), honest.address, 1, nextNonce++, 'zk');
       const signature = await signOrder(order, world.deployment.client.domain, requester);
       await expect(world.pipeline.submit({ order, inputs, signature }, 'no key')).rejects.toMatchObject({
         code: 'LANE_CLOSED',
@@ -531,10 +551,14 @@ describe('refused before any work', () => {
     });
   });
 
-  it('the lane without a prover, and the development reference string on any chain but the local one', async () => {
+  it('the lane without a prover or a verifier, and the development reference string on any chain but the local one', async () => {
     await expect(inWorld({ ports: () => ({ provers: [] }) }, async () => undefined)).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
     });
+    const unjudged = ({ ports: { chain } }: TestDeployment): Partial<PipelinePorts> => ({
+      chain: { ...chain, policy: { ...chain.policy, verifier: NOBODY } },
+    });
+    await expect(inWorld({ ports: unjudged }, async () => undefined)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
     const onMainnet = ({ ports }: TestDeployment): Partial<PipelinePorts> => ({
       chain: { ...ports.chain, domain: { ...ports.chain.domain, chainId: 1n } },
       poster: new Wallet(`0x${'5a'.repeat(32)}`),
@@ -544,15 +568,15 @@ describe('refused before any work', () => {
     });
   });
 
-  it('executors are asked as in the other lanes: one that fails is replaced', () => {
-    const broken = (honest: ExecutorPort): ExecutorPort => ({
-      ...honest,
-      address: `0x${'0b'.repeat(20)}`,
-      operator: 'operator broken',
-      execute: () => Promise.reject(new Error('no device')),
-    });
-    const ports = ({ ports: { executors } }: TestDeployment) => ({ executors: [broken(executors[1]!), executors[1]!] });
-    return inWorld({ ports }, async (world) => {
+  it('an executor is asked again as in the other lanes, where it fails', () => {
+    const flaky = (honest: ExecutorPort): ExecutorPort => {
+      let attempts = 0;
+      return {
+        ...honest,
+        execute: (...args) => (attempts++ === 0 ? Promise.reject(new Error('no device')) : honest.execute(...args)),
+      };
+    };
+    return inWorld({ ports: ({ ports: { executors } }) => ({ executors: executors.map(flaky) }) }, async (world) => {
       expect(await world.pipeline.waitFor(await submit(world))).toMatchObject({ outcome: 'accepted' });
     });
   });

@@ -12,23 +12,30 @@ export interface BatchHeader {
   /** Chosen by the poster, so that the same receipts can be posted again after a reorganisation under another name. */
   readonly salt: Hex;
   readonly batchRoot: Hex;
-  /** Bit i set: leaf i could not bind (signature, lane, policy, order already bound) and has no standing. */
+  /** The policy of every receipt that stands in the batch. */
+  readonly policyHash: Hex;
+  /** Bit i set: leaf i could not bind (signature, lane, policy, order) and has no standing. */
   readonly unbound: bigint;
-  /** Block number of the commit. */
+  /** Time of the commit, by the contract's clock. */
   readonly committedAt: number;
+  /** Block number of the commit. */
+  readonly committedBlock: number;
 }
 
-const BATCH_TAG = id('assay/batch/1');
+/** What a batch's name covers. */
+export type BatchIdentity = Omit<BatchHeader, 'unbound' | 'committedAt' | 'committedBlock'>;
+
+const BATCH_TAG = id('assay/batch/2');
 
 /**
- * Names a batch by what it is and where: chain, contract, poster, salt and content. The block is not part of it:
+ * Names a batch by what it is and where: chain, contract, poster, salt, policy and content. The block is not part of it:
  * a commit that a reorganisation moved to another block keeps its name, and draws anew.
  * @throws AssayError RECEIPT_FIELD_INVALID
  */
-export function batchHash(header: Omit<BatchHeader, 'unbound' | 'committedAt'>, domain: ReceiptDomain): Hex {
+export function batchHash(header: BatchIdentity, domain: ReceiptDomain): Hex {
   return keccak256(
     AbiCoder.defaultAbiCoder().encode(
-      ['bytes32', 'uint256', 'address', 'address', 'bytes32', 'uint256', 'uint256', 'bytes32'],
+      ['bytes32', 'uint256', 'address', 'address', 'bytes32', 'uint256', 'uint256', 'bytes32', 'bytes32'],
       [
         BATCH_TAG,
         checkUint('domain', 'chainId', domain.chainId, 256),
@@ -37,6 +44,7 @@ export function batchHash(header: Omit<BatchHeader, 'unbound' | 'committedAt'>, 
         checkHex('header', 'salt', header.salt, 32),
         laneNumber('header', header.lane),
         checkUint('header', 'count', header.count, 32),
+        checkHex('header', 'policyHash', header.policyHash, 32),
         checkHex('header', 'batchRoot', header.batchRoot, 32),
       ],
     ),
@@ -47,11 +55,29 @@ export function batchHash(header: Omit<BatchHeader, 'unbound' | 'committedAt'>, 
 export function headerHash(header: BatchHeader, domain: ReceiptDomain): Hex {
   return keccak256(
     AbiCoder.defaultAbiCoder().encode(
-      ['bytes32', 'uint256', 'uint256'],
+      ['bytes32', 'uint256', 'uint256', 'uint256'],
       [
         batchHash(header, domain),
         checkUint('header', 'unbound', header.unbound, 256),
         checkUint('header', 'committedAt', header.committedAt, 48),
+        checkUint('header', 'committedBlock', header.committedBlock, 48),
+      ],
+    ),
+  ) as Hex;
+}
+
+/**
+ * The leaf that an order is bound to: this receipt at this place of this batch.
+ * @throws AssayError RECEIPT_FIELD_INVALID
+ */
+export function boundLeaf(batch: Hex, index: number, structHash: Hex): Hex {
+  return keccak256(
+    AbiCoder.defaultAbiCoder().encode(
+      ['bytes32', 'uint256', 'bytes32'],
+      [
+        checkHex('leaf', 'batchHash', batch, 32),
+        checkUint('leaf', 'index', index, 256),
+        checkHex('leaf', 'receiptHash', structHash, 32),
       ],
     ),
   ) as Hex;

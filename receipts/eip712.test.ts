@@ -1,10 +1,30 @@
 import { Wallet } from 'ethers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { domainSeparator, hashOrder, hashReceipt, receiptStructHash } from './eip712.js';
-import { recoverOrderSigner, recoverReceiptSigner, signOrder, signReceipt } from './signature.js';
-import { eip712Cases, exampleDomain, exampleReceipt } from './vectors/read-vectors.js';
-import type { Receipt } from './types.js';
+import {
+  domainSeparator,
+  hashAcceptance,
+  hashCancellation,
+  hashNodeRegistration,
+  hashOrder,
+  hashReceipt,
+  receiptStructHash,
+} from './eip712.js';
+import {
+  recoverAcceptanceSigner,
+  recoverCancellationSigner,
+  recoverOrderSigner,
+  recoverReceiptSigner,
+  recoverRegistrationSigner,
+  signAcceptance,
+  signCancellation,
+  signNodeRegistration,
+  signOrder,
+  signReceipt,
+  verifyAcceptance,
+} from './signature.js';
+import { eip712Cases, exampleDomain, exampleOrder, exampleReceipt } from './vectors/read-vectors.js';
+import type { JobOrder, Receipt } from './types.js';
 
 describe('EIP-712 vectors', () => {
   it.each(eip712Cases.map((c) => [c.receipt.lane, c] as const))('%s: hashes and signatures', async (_lane, c) => {
@@ -16,6 +36,35 @@ describe('EIP-712 vectors', () => {
     expect(await signReceipt(c.receipt, c.domain, new Wallet(c.executorKey))).toBe(c.receiptSignature);
     expect(recoverOrderSigner(c.order, c.orderSignature, c.domain)).toBe(c.order.requester);
     expect(recoverReceiptSigner(c.receipt, c.receiptSignature, c.domain)).toBe(c.receipt.executor);
+  });
+
+  it.each(eip712Cases.map((c) => [c.receipt.lane, c] as const))(
+    '%s: acceptance, cancellation, registration',
+    async (_lane, c) => {
+      const { order, domain, registration } = c;
+      const [requester, executor] = [new Wallet(c.requesterKey), new Wallet(c.executorKey)];
+      expect(hashAcceptance(c.orderDigest, domain)).toBe(c.acceptanceDigest);
+      expect(hashCancellation(c.orderDigest, domain)).toBe(c.cancellationDigest);
+      expect(hashNodeRegistration(registration, domain)).toBe(c.registrationDigest);
+      expect(await signAcceptance(order, domain, executor)).toBe(c.acceptance);
+      expect(await signCancellation(order, domain, requester)).toBe(c.cancellation);
+      expect(await signNodeRegistration(registration, domain, executor)).toBe(c.registrationSignature);
+      expect(recoverAcceptanceSigner(order, c.acceptance, domain)).toBe(order.executor);
+      expect(recoverCancellationSigner(order, c.cancellation, domain)).toBe(order.requester);
+      expect(recoverRegistrationSigner(registration, c.registrationSignature, domain)).toBe(registration.signer);
+      expect(verifyAcceptance(order, c.acceptance, domain)).toEqual({ verdict: 'valid' });
+    },
+  );
+
+  it('one consent is never another: order, acceptance and cancellation of one order have three digests', () => {
+    const [c] = eip712Cases;
+    expect(new Set([c!.orderDigest, c!.acceptanceDigest, c!.cancellationDigest]).size).toBe(3);
+    for (const signature of [c!.orderSignature, c!.cancellation, c!.receiptSignature]) {
+      expect(verifyAcceptance(c!.order, signature, c!.domain).verdict).toBe('invalid');
+    }
+    expect(verifyAcceptance({ ...c!.order, price: 1n }, c!.acceptance, c!.domain).verdict).toBe('invalid');
+    expect(verifyAcceptance(c!.order, c!.acceptance, { ...c!.domain, chainId: 5n }).verdict).toBe('invalid');
+    expect(verifyAcceptance(c!.order, '0x1234', c!.domain).verdict).toBe('invalid');
   });
 });
 
@@ -39,6 +88,27 @@ describe('binding', () => {
     expect(changed[field]).not.toBe(exampleReceipt[field]);
     const other = { ...exampleReceipt, [field]: changed[field] };
     expect(receiptStructHash(other)).not.toBe(receiptStructHash(exampleReceipt));
+  });
+
+  const reordered: { [F in keyof JobOrder]: JobOrder[F] } = {
+    requester: `0x${'08'.repeat(20)}`,
+    executor: `0x${'07'.repeat(20)}`,
+    modelDigest: `0x${'02'.repeat(32)}`,
+    inputRoot: `0x${'03'.repeat(32)}`,
+    items: exampleOrder.items + 1,
+    lane: 'optimistic',
+    policyHash: `0x${'06'.repeat(32)}`,
+    price: exampleOrder.price + 1n,
+    surcharge: exampleOrder.surcharge + 1n,
+    outputBytes: exampleOrder.outputBytes + 1,
+    deliverBy: exampleOrder.deliverBy + 1,
+    validUntil: exampleOrder.validUntil + 1,
+    nonce: exampleOrder.nonce + 1n,
+  };
+  it.each(Object.keys(exampleOrder) as (keyof JobOrder)[])('the order hash covers %s', (field) => {
+    expect(reordered[field]).not.toBe(exampleOrder[field]);
+    const other = { ...exampleOrder, [field]: reordered[field] };
+    expect(hashOrder(other, exampleDomain)).not.toBe(hashOrder(exampleOrder, exampleDomain));
   });
 
   it('the digest covers chain and contract, the struct hash neither', () => {

@@ -1,15 +1,24 @@
 /**
- * EIP-712 form of orders and receipts (https://eips.ethereum.org/EIPS/eip-712).
+ * EIP-712 form of orders, receipts and what else is signed (https://eips.ethereum.org/EIPS/eip-712).
  *
  * Symbols
  *   structHash   keccak(typeHash | encoded fields): the same in every deployment; a Merkle leaf holds it
  *   digest       keccak(0x1901 | domainSeparator | structHash): bound to one chain and one contract; this is signed
  *
- * ReceiptRollup.sol computes both from the type strings below; vectors/eip712.json holds the two together.
+ * Everything that is signed names the rollup as its contract, be it that another one of the deployment reads it.
+ * TypedHash.sol computes both from the type strings below; vectors/eip712.json holds the two together.
  */
 import { keccak256, TypedDataEncoder, type TypedDataDomain, type TypedDataField } from 'ethers';
 import { AssayError } from '../common/errors.js';
-import { LANES, type Hex, type JobOrder, type Lane, type Receipt, type ReceiptDomain } from './types.js';
+import {
+  LANES,
+  type Hex,
+  type JobOrder,
+  type Lane,
+  type NodeRegistration,
+  type Receipt,
+  type ReceiptDomain,
+} from './types.js';
 
 const DOMAIN_NAME = 'Assay';
 const DOMAIN_VERSION = '1';
@@ -17,13 +26,17 @@ const DOMAIN_VERSION = '1';
 export const ORDER_TYPES: Record<string, TypedDataField[]> = {
   JobOrder: [
     { name: 'requester', type: 'address' },
+    { name: 'executor', type: 'address' },
     { name: 'modelDigest', type: 'bytes32' },
     { name: 'inputRoot', type: 'bytes32' },
     { name: 'items', type: 'uint32' },
     { name: 'lane', type: 'uint8' },
     { name: 'policyHash', type: 'bytes32' },
     { name: 'price', type: 'uint256' },
+    { name: 'surcharge', type: 'uint256' },
+    { name: 'outputBytes', type: 'uint32' },
     { name: 'deliverBy', type: 'uint64' },
+    { name: 'validUntil', type: 'uint64' },
     { name: 'nonce', type: 'uint256' },
   ],
 };
@@ -42,6 +55,24 @@ export const RECEIPT_TYPES: Record<string, TypedDataField[]> = {
     { name: 'policyHash', type: 'bytes32' },
     { name: 'executor', type: 'address' },
     { name: 'issuedAt', type: 'uint64' },
+  ],
+};
+
+/** The executor's consent to an order: it holds input and model, and will deliver. */
+export const ACCEPTANCE_TYPES: Record<string, TypedDataField[]> = {
+  Acceptance: [{ name: 'orderHash', type: 'bytes32' }],
+};
+
+/** Either side's consent to give an open order up. */
+export const CANCELLATION_TYPES: Record<string, TypedDataField[]> = {
+  Cancellation: [{ name: 'orderHash', type: 'bytes32' }],
+};
+
+/** The signer's consent to act for an account. */
+export const NODE_REGISTRATION_TYPES: Record<string, TypedDataField[]> = {
+  NodeRegistration: [
+    { name: 'account', type: 'address' },
+    { name: 'signer', type: 'address' },
   ],
 };
 
@@ -72,6 +103,11 @@ export function receiptValue(receipt: Receipt): TypedValue {
 }
 
 /** @throws AssayError RECEIPT_FIELD_INVALID */
+export function registrationValue(registration: NodeRegistration): TypedValue {
+  return typedValue('registration', NODE_REGISTRATION_TYPES['NodeRegistration']!, registration);
+}
+
+/** @throws AssayError RECEIPT_FIELD_INVALID */
 export function domainSeparator(domain: ReceiptDomain): Hex {
   return TypedDataEncoder.hashDomain(typedDomain(domain)) as Hex;
 }
@@ -91,11 +127,35 @@ export function hashReceipt(receipt: Receipt, domain: ReceiptDomain): Hex {
   return digest(domain, receiptStructHash(receipt));
 }
 
+/** Digest that the executor signs to accept an order. @throws AssayError RECEIPT_FIELD_INVALID */
+export function hashAcceptance(orderHash: Hex, domain: ReceiptDomain): Hex {
+  return digest(domain, consent('Acceptance', ACCEPTANCE_TYPES, orderHash));
+}
+
+/** Digest that both sides sign to give an open order up. @throws AssayError RECEIPT_FIELD_INVALID */
+export function hashCancellation(orderHash: Hex, domain: ReceiptDomain): Hex {
+  return digest(domain, consent('Cancellation', CANCELLATION_TYPES, orderHash));
+}
+
+/** Digest that a node's signer signs. @throws AssayError RECEIPT_FIELD_INVALID */
+export function hashNodeRegistration(registration: NodeRegistration, domain: ReceiptDomain): Hex {
+  const value = registrationValue(registration);
+  return digest(domain, TypedDataEncoder.hashStruct('NodeRegistration', NODE_REGISTRATION_TYPES, value));
+}
+
+function consent(name: string, types: Record<string, TypedDataField[]>, orderHash: Hex): string {
+  return TypedDataEncoder.hashStruct(name, types, { orderHash: checkHex(name, 'orderHash', orderHash, 32) });
+}
+
 function digest(domain: ReceiptDomain, structHash: string): Hex {
   return keccak256(`0x1901${domainSeparator(domain).slice(2)}${structHash.slice(2)}`) as Hex;
 }
 
-function typedValue(what: string, fields: readonly TypedDataField[], source: JobOrder | Receipt): TypedValue {
+function typedValue(
+  what: string,
+  fields: readonly TypedDataField[],
+  source: JobOrder | Receipt | NodeRegistration,
+): TypedValue {
   const value: TypedValue = {};
   for (const { name, type } of fields) {
     const given: unknown = (source as unknown as Record<string, unknown>)[name];

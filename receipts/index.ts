@@ -1,9 +1,16 @@
 export * from './batch.js';
 export {
+  ACCEPTANCE_TYPES,
+  CANCELLATION_TYPES,
   domainSeparator,
+  hashAcceptance,
+  hashCancellation,
+  hashNodeRegistration,
   hashOrder,
   hashReceipt,
+  NODE_REGISTRATION_TYPES,
   ORDER_TYPES,
+  orderValue,
   RECEIPT_TYPES,
   receiptStructHash,
   receiptValue,

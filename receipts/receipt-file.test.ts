@@ -6,12 +6,13 @@ import { eip712Cases } from './vectors/read-vectors.js';
 const c = eip712Cases.find(({ receipt }) => receipt.lane === 'zk')!;
 const LAST_SECOND = 8_640_000_000_000;
 const file: ReceiptFile = {
-  version: 1,
+  version: 2,
   domain: c.domain,
   receipt: { ...c.receipt, issuedAt: LAST_SECOND },
   signature: c.receiptSignature,
-  order: { ...c.order, deliverBy: LAST_SECOND },
+  order: { ...c.order, deliverBy: LAST_SECOND, validUntil: LAST_SECOND },
   orderSignature: c.orderSignature,
+  acceptance: c.acceptance,
   inputs: [[0, 255, 7]],
   outputs: [[-(2 ** 31), 2 ** 31 - 1], []],
   batch: {
@@ -21,8 +22,10 @@ const file: ReceiptFile = {
       poster: `0x${'0a'.repeat(20)}`,
       salt: `0x${'0b'.repeat(32)}`,
       batchRoot: `0x${'0c'.repeat(32)}`,
+      policyHash: `0x${'0e'.repeat(32)}`,
       unbound: 2n ** 256n - 1n,
-      committedAt: 17,
+      committedAt: 2 ** 48 - 1,
+      committedBlock: 17,
     },
     index: 1,
     path: [`0x${'0d'.repeat(32)}`],
@@ -42,6 +45,15 @@ describe('round trip', () => {
     expect(parseReceiptFile(JSON.stringify(JSON.parse(text)))).toEqual(file);
   });
 
+  it('an acceptance or a signature of an order needs the order', () => {
+    const { version, domain, receipt, signature, acceptance } = file;
+    const bare = { version, domain, receipt, signature };
+    const accepted = { ...bare, acceptance: acceptance! };
+    expect(() => formatReceiptFile(accepted)).toThrow(malformed('acceptance'));
+    expect(parseReceiptFile(formatReceiptFile(bare))).toEqual(bare);
+    expect(() => formatReceiptFile({ ...bare, orderSignature: c.orderSignature })).toThrow(malformed('orderSignature'));
+  });
+
   it('a wrong field fails at its maker', () => {
     const wrong = { ...file, receipt: { ...file.receipt, items: 1.5 } };
     expect(() => formatReceiptFile(wrong)).toThrow(malformed('receipt.items'));
@@ -59,8 +71,9 @@ describe('refuses', () => {
     return JSON.stringify(json);
   };
   const cases: [string, unknown][] = [
-    ['version', 2],
-    ['version', '1'],
+    ['version', 1],
+    ['version', 3],
+    ['version', '2'],
     ['surplus', 1],
     ['receipt.surplus', 1],
     ['batch.header.surplus', 1],
@@ -76,7 +89,16 @@ describe('refuses', () => {
     ['receipt.issuedAt', 2 ** 53],
     ['receipt.issuedAt', LAST_SECOND + 1],
     ['order.deliverBy', LAST_SECOND + 1],
+    ['order.validUntil', LAST_SECOND + 1],
+    ['order.executor', undefined],
+    ['order.executor', `0x${'00'.repeat(21)}`],
+    ['order.surcharge', 5],
+    ['order.surcharge', (2n ** 256n).toString()],
+    ['order.outputBytes', 2 ** 32],
+    ['order.outputBytes', '64'],
     ['order', undefined],
+    ['acceptance', '0x'],
+    ['acceptance', null],
     ['receipt.lane', 'toString'],
     ['receipt.lane', 3],
     ['receipt.executor', `0x${'00'.repeat(21)}`],
@@ -93,6 +115,10 @@ describe('refuses', () => {
     ['batch.header.count', 0],
     ['batch.header.count', 257],
     ['batch.header.committedAt', 2 ** 48],
+    ['batch.header.committedBlock', 2 ** 48],
+    ['batch.header.committedBlock', undefined],
+    ['batch.header.policyHash', undefined],
+    ['batch.header.policyHash', '0x00'],
     ['batch', null],
     ['order', null],
     ['receipt.lane', 'sampled'],
@@ -122,14 +148,14 @@ describe('refuses', () => {
     ['another JSON', '[]'],
     ['null', 'null'],
     ['truncated', text.slice(0, -20)],
-    ['a key twice', text.replace('"version": 1,', '"version": 1, "version": 1,')],
-    ['1e0', text.replace('"version": 1', '"version": 1e0')],
-    ['1.0', text.replace('"version": 1', '"version": 1.0')],
+    ['a key twice', text.replace('"version": 2,', '"version": 2, "version": 2,')],
+    ['2e0', text.replace('"version": 2', '"version": 2e0')],
+    ['2.0', text.replace('"version": 2', '"version": 2.0')],
     ['-0', text.replace('"index": 1', '"index": -0')],
     ['a space inside a hash', text.replace('0x0b', '0x 0b')],
     ['text after the end', `${text}{}`],
     ['escaped letter', text.replace('"version"', '"v\\u0065rsion"')],
-    ['__proto__', text.replace('"version": 1,', '"version": 1, "__proto__": {},')],
+    ['__proto__', text.replace('"version": 2,', '"version": 2, "__proto__": {},')],
   ])('%s', (_name, bad) => {
     expect(bad).not.toBe(text);
     expect(() => parseReceiptFile(bad)).toThrow(malformed(''));

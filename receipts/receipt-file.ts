@@ -11,7 +11,7 @@ import type { BatchHeader } from './batch.js';
 import { isHexBytes } from './eip712.js';
 import { LANES, type Hex, type JobOrder, type Lane, type Receipt, type ReceiptDomain } from './types.js';
 
-export const RECEIPT_FILE_VERSION = 1;
+export const RECEIPT_FILE_VERSION = 2;
 
 export const ZK_SCHEMES = ['mercury', 'hyperkzg'] as const;
 
@@ -57,11 +57,13 @@ export interface ReceiptFile {
   readonly order?: JobOrder;
   /** The requester's, over the order. */
   readonly orderSignature?: Hex;
+  /** The executor's, over its acceptance of the order. */
+  readonly acceptance?: Hex;
   /** The integers under `receipt.inputRoot`: one list per graph input, item after item, row-major. */
   readonly inputs?: readonly (readonly number[])[];
   /** The integers under `receipt.outputRoot`: one list per graph output. */
   readonly outputs?: readonly (readonly number[])[];
-  /** Absent until the receipt is posted; a receipt of the zk lane is not posted by this release. */
+  /** Absent until the receipt is posted; one of the zk lane stands by its proof without. */
   readonly batch?: BatchPosition;
   /** Of a receipt of the zk lane alone; absent until it is proved. */
   readonly evidence?: ZkEvidence;
@@ -113,17 +115,22 @@ const fields = z.strictObject({
   order: z
     .strictObject({
       requester: hex(20),
+      executor: hex(20),
       modelDigest: hex(32),
       inputRoot: hex(32),
       items: uint32,
       lane,
       policyHash: hex(32),
       price: uint256,
+      surcharge: uint256,
+      outputBytes: uint32,
       deliverBy: seconds,
+      validUntil: seconds,
       nonce: uint256,
     })
     .exactOptional(),
   orderSignature: hexBytes.exactOptional(),
+  acceptance: hexBytes.exactOptional(),
   inputs: tensors.exactOptional(),
   outputs: tensors.exactOptional(),
   batch: z
@@ -134,8 +141,10 @@ const fields = z.strictObject({
         poster: hex(20),
         salt: hex(32),
         batchRoot: hex(32),
+        policyHash: hex(32),
         unbound: uint256,
         committedAt: uint(2 ** 48 - 1),
+        committedBlock: uint(2 ** 48 - 1),
       }),
       index: z.int().min(0).max(255),
       path: z.array(hex(32)).max(8),
@@ -155,6 +164,10 @@ const schema = fields
   .refine(({ order, orderSignature }) => orderSignature === undefined || order !== undefined, {
     path: ['orderSignature'],
     message: 'a signature over an order that the file does not carry',
+  })
+  .refine(({ order, acceptance }) => acceptance === undefined || order !== undefined, {
+    path: ['acceptance'],
+    message: 'the acceptance of an order that the file does not carry',
   })
   .refine(({ receipt, evidence }) => evidence === undefined || receipt.lane === 'zk', {
     path: ['evidence'],

@@ -1,23 +1,31 @@
 /**
- * Signatures over orders and receipts.
+ * Signatures over orders, their acceptance and cancellation, registrations and receipts.
  *
  * An externally owned account signs with ECDSA over secp256k1: 65 bytes r | s | v, v 27 or 28, s in the lower
- * half of the group order (EIP-2), so that one signing has one signature. A contract account is asked by ERC-1271.
+ * half of the group order (EIP-2), so that one signing has one signature. A contract account is asked by ERC-1271;
+ * the settlement contracts do so for requesters alone, an executor there is a key.
  */
 import { Interface, recoverAddress, type Provider, type Signer } from 'ethers';
 import { AssayError } from '../common/errors.js';
 import { ask } from './ask.js';
 import {
+  ACCEPTANCE_TYPES,
+  CANCELLATION_TYPES,
+  hashAcceptance,
+  hashCancellation,
+  hashNodeRegistration,
   hashOrder,
   hashReceipt,
   isHexBytes,
+  NODE_REGISTRATION_TYPES,
   ORDER_TYPES,
   orderValue,
   RECEIPT_TYPES,
   receiptValue,
+  registrationValue,
   typedDomain,
 } from './eip712.js';
-import type { Hex, JobOrder, Receipt, ReceiptDomain, Verdict } from './types.js';
+import type { Hex, JobOrder, NodeRegistration, Receipt, ReceiptDomain, Verdict } from './types.js';
 
 /** Half the order of secp256k1, rounded down. */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
@@ -29,6 +37,28 @@ const ERC1271_MAGIC = `0x1626ba7e${'0'.repeat(56)}`;
 /** @throws AssayError RECEIPT_FIELD_INVALID */
 export async function signOrder(order: JobOrder, domain: ReceiptDomain, signer: Signer): Promise<Hex> {
   return (await signer.signTypedData(typedDomain(domain), ORDER_TYPES, orderValue(order))) as Hex;
+}
+
+/** The executor's signature that lets an order be opened. @throws AssayError RECEIPT_FIELD_INVALID */
+export async function signAcceptance(order: JobOrder, domain: ReceiptDomain, signer: Signer): Promise<Hex> {
+  const value = { orderHash: hashOrder(order, domain) };
+  return (await signer.signTypedData(typedDomain(domain), ACCEPTANCE_TYPES, value)) as Hex;
+}
+
+/** Either side's signature that an open order may be given up. @throws AssayError RECEIPT_FIELD_INVALID */
+export async function signCancellation(order: JobOrder, domain: ReceiptDomain, signer: Signer): Promise<Hex> {
+  const value = { orderHash: hashOrder(order, domain) };
+  return (await signer.signTypedData(typedDomain(domain), CANCELLATION_TYPES, value)) as Hex;
+}
+
+/** The signature of a node's signer that it acts for an account. @throws AssayError RECEIPT_FIELD_INVALID */
+export async function signNodeRegistration(
+  registration: NodeRegistration,
+  domain: ReceiptDomain,
+  signer: Signer,
+): Promise<Hex> {
+  const value = registrationValue(registration);
+  return (await signer.signTypedData(typedDomain(domain), NODE_REGISTRATION_TYPES, value)) as Hex;
 }
 
 /** @throws AssayError RECEIPT_FIELD_INVALID */
@@ -47,6 +77,21 @@ export function recoverReceiptSigner(receipt: Receipt, signature: Hex, domain: R
 /** @throws AssayError SIGNATURE_MALFORMED */
 export function recoverOrderSigner(order: JobOrder, signature: Hex, domain: ReceiptDomain): Hex {
   return recoverSigner(hashOrder(order, domain), signature);
+}
+
+/** Compare it with `order.executor`. @throws AssayError SIGNATURE_MALFORMED, RECEIPT_FIELD_INVALID */
+export function recoverAcceptanceSigner(order: JobOrder, signature: Hex, domain: ReceiptDomain): Hex {
+  return recoverSigner(hashAcceptance(hashOrder(order, domain), domain), signature);
+}
+
+/** Compare it with `order.requester` or `order.executor`. @throws AssayError SIGNATURE_MALFORMED, RECEIPT_FIELD_INVALID */
+export function recoverCancellationSigner(order: JobOrder, signature: Hex, domain: ReceiptDomain): Hex {
+  return recoverSigner(hashCancellation(hashOrder(order, domain), domain), signature);
+}
+
+/** Compare it with `registration.signer`. @throws AssayError SIGNATURE_MALFORMED, RECEIPT_FIELD_INVALID */
+export function recoverRegistrationSigner(registration: NodeRegistration, signature: Hex, domain: ReceiptDomain): Hex {
+  return recoverSigner(hashNodeRegistration(registration, domain), signature);
 }
 
 /**
@@ -99,6 +144,12 @@ export function verifyOrderSignature(
   timeoutMs = 15_000,
 ): Promise<Verdict> {
   return verifySignature(hashOrder(order, domain), signature, order.requester, provider, timeoutMs);
+}
+
+/** Did the order's executor accept it? By key alone: the contract takes no other signature of an executor. */
+export function verifyAcceptance(order: JobOrder, signature: Hex, domain: ReceiptDomain): Verdict {
+  const why = explainByKey(hashAcceptance(hashOrder(order, domain), domain), signature, order.executor);
+  return why === null ? { verdict: 'valid' } : { verdict: 'invalid', reason: why };
 }
 
 async function verifySignature(

@@ -65,6 +65,7 @@ describe('drawJobs', () => {
         count: 64,
         poster: `0x${'22'.repeat(20)}` as Hex,
         salt: id('salt') as Hex,
+        policyHash: id('policy') as Hex,
         batchRoot: batchRoot(leaves),
       };
       return drawJobs(drawSeed(blockHash, batchHash(header, domain)), upTo(64), 50_000).join();

@@ -129,6 +129,46 @@ test('a result that could not be written is refused before the work', async () =
   await refused(['run', bundleFile, '-i', 'x.npy', '--trace', nowhere], 'FILE_NOT_WRITABLE', /no\/such\/folder/);
 });
 
+describe('settlement', () => {
+  // Port 9 of the loopback interface: nobody listens there. What is wrong with a file is said before anybody is asked.
+  const chain = ['--rpc', 'http://127.0.0.1:9', '--rollup', `0x${'11'.repeat(20)}`];
+
+  test('an order file that is none, and one with a field too many', async () => {
+    await refused(
+      ['order', 'status', write('o.json', 'no json'), ...chain],
+      'ORDER_FILE_MALFORMED',
+      /o\.json: not JSON/,
+    );
+    await refused(
+      ['order', 'expire', write('x.json', '{"version":1,"extra":true}'), ...chain],
+      'ORDER_FILE_MALFORMED',
+      /x\.json/,
+    );
+    await refused(['receipt', 'settle', at('absent.json'), ...chain], 'FILE_NOT_FOUND', /absent\.json/);
+  });
+
+  test('no key, a key file without a key, terms that are none', async () => {
+    await refused(['account', 'withdraw', '1', ...chain], 'CONFIG_INVALID', /no key was given/);
+    const key = ['--key-file', write('cat.key', 'I am a cat, not a key.')];
+    await refused(['account', 'withdraw', '1', ...chain, ...key], 'KEY_INVALID', /cat\.key/);
+    const good = ['--key-file', write('good.key', '11'.repeat(32))];
+    await refused(['account', 'withdraw', '1', ...chain, ...good], 'CHAIN_UNAVAILABLE', /127\.0\.0\.1:9/);
+    const terms = ['--policy', write('terms.json', '{"clock":"timestamp"}')];
+    await refused(['deploy', '--rpc', chain[1]!, ...good, ...terms], 'POLICY_INVALID', /terms\.json: policyDelay/);
+  });
+
+  test('an address that is none is a wrong use of the command: exit code 2', async () => {
+    const quiet = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    try {
+      expect(await main(['node', 'assay', 'account', 'balance', '0x12', ...chain])).toBe(2);
+      expect(await main(['node', 'assay', 'deploy', '--auditors', `${chain[3]},${chain[3]}`])).toBe(2);
+      expect(await main(['node', 'assay', 'receipt', 'settle', 'r.json', '--rpc', 'http://127.0.0.1:9'])).toBe(2);
+    } finally {
+      quiet.mockRestore();
+    }
+  });
+});
+
 describe('receipts and services', () => {
   test('a receipt file with an unknown field, or none at all', async () => {
     await refused(

@@ -5,9 +5,21 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { main } from '../cli/main.js';
 import type { DemoSummary } from '../cli/demo/run-demo.js';
+import { Wallet } from 'ethers';
 import { withoutKey } from '../cli/without-key.js';
 import { decodeBundle, encodeBundle } from '../graph/index.js';
-import { startAnvil } from '../verifier-contracts/anvil.js';
+import { developmentSrs, openArithmetic, predictJob, ZkProver } from '../prover/index.js';
+import {
+  formatReceiptFile,
+  hashOrder,
+  parseReceiptFile,
+  signAcceptance,
+  signOrder,
+  signReceipt,
+  type Hex,
+} from '../receipts/index.js';
+import { anvilKey, startAnvil } from '../verifier-contracts/anvil.js';
+import { connectChain } from '../verifier-contracts/connect-chain.js';
 import { compiled } from './prover/proved-model.js';
 
 const root = mkdtempSync(join(tmpdir(), 'assay-demo-'));
@@ -44,7 +56,7 @@ beforeAll(async () => {
   );
   summary = output as DemoSummary;
   expect(exitCode).toBe(0);
-}, 180_000);
+}, 300_000);
 
 afterAll(async () => {
   const chain = join(folder, 'chain');
@@ -67,14 +79,55 @@ test('honest receipts are valid, every lie is found', () => {
   expect(of('repeats an old answer')).toMatchObject({ jobs: 5, lies: 4, audited: 5, valid: 1, invalid: 4 });
 });
 
+test('the money: sums are equal, and everybody has what his orders give, to the unit', () => {
+  const { price, surcharge, lock, fee, money, gas } = summary.settlement;
+  const [p, s, l, f] = [price, surcharge, lock, fee].map(BigInt) as [bigint, bigint, bigint, bigint];
+  expect(p > 0n && s > 0n && f > 0n && l > p).toBe(true);
+  const rows = money.rows.map(({ party, before, inOrders, after }) => {
+    const [from, to] = [BigInt(before), BigInt(after)];
+    return { party, before: from, inOrders: BigInt(inOrders), after: to, change: to - from };
+  });
+  const of = (party: string) => rows.find((row) => row.party === party)!;
+  const sum = (column: 'before' | 'after' | 'change') => rows.reduce((total, row) => total + row[column], 0n);
+  expect(sum('before')).toBe(BigInt(money.supply.before));
+  expect(sum('after')).toBe(BigInt(money.supply.after));
+  expect(sum('change')).toBe(0n);
+  expect(BigInt(money.contract.after)).toBe(sum('after') - of('burnt').after);
+  expect(money).toMatchObject({ balanced: true, asAgreed: true });
+
+  // Ten digits and the one that was proved.
+  expect(of('executor: honest')).toMatchObject({ change: 11n * (p - f), inOrders: 11n * l });
+  expect(of('executor: runs a smaller model')).toMatchObject({ change: -5n * l, inOrders: 5n * l });
+  expect(of('executor: changes one output by one')).toMatchObject({ change: -5n * l });
+  expect(of('executor: repeats an old answer')).toMatchObject({ change: p - f - 4n * l });
+  // Of 26 orders 12 were true; the money of the other 14 is back. A proof needs no audit, and pays towards none.
+  expect(of('requester')).toMatchObject({ change: -(12n * p + 11n * s), inOrders: 26n * p + 25n * s });
+  expect(of('governor')).toMatchObject({ change: 12n * f });
+  expect(of('burnt').change > 0n && of('auditor 1').change > 0n && of('poster').change > 0n).toBe(true);
+  expect(of('auditor 3').inOrders).toBe(0n);
+
+  expect(gas.map(({ call, units }) => [call, units])).toEqual([
+    ['open', 26],
+    ['commit', 25],
+    ['fixSeed', null],
+    ['reportAudit', null],
+    ['commitProved', 1],
+    ['settle', 26],
+  ]);
+});
+
 test('a stranger verifies a receipt with the file, an endpoint and the contract that he trusts', async () => {
   const trust = ['--rpc', summary.chain.rpc!, '--rollup', summary.chain.rollup];
   const bundle = ['--bundle', join(folder, 'lenet5.assay')];
   const good = await assay('receipt', 'verify', receiptFiles('accepted')[0]!, ...trust, ...bundle);
-  expect(good).toMatchObject({ exitCode: 0, output: { verdict: { verdict: 'valid' }, status: 'final-sampled' } });
+  expect(good).toMatchObject({
+    exitCode: 0,
+    output: { verdict: { verdict: 'valid' }, status: 'final-sampled', depth: 'finalized' },
+  });
   expect((good.output as { checks: Record<string, { verdict: string }> }).checks).toMatchObject({
     signature: { verdict: 'valid' },
     terms: { verdict: 'valid' },
+    acceptance: { verdict: 'valid' },
     path: { verdict: 'valid' },
     inputs: { verdict: 'valid' },
     outputs: { verdict: 'valid' },
@@ -87,7 +140,7 @@ test('a stranger verifies a receipt with the file, an endpoint and the contract 
 
 test('one digit is proved: valid for a stranger with the key alone, and no forgery of it is', async () => {
   const { proved } = summary;
-  expect(proved).toMatchObject({ verdict: 'valid', success: true });
+  expect(proved).toMatchObject({ verdict: 'valid', success: true, onChain: { status: 'final-zk' } });
   expect(proved.forgeries.map(({ verdict }) => verdict)).toEqual(['invalid', 'invalid', 'invalid']);
   const valid = { verdict: 'valid' };
   const bundle = join(folder, 'lenet5.assay');
@@ -102,9 +155,20 @@ test('one digit is proved: valid for a stranger with the key alone, and no forge
     output: {
       file: proved.receipt,
       verdict: valid,
-      // Not posted: the proof stands for itself.
+      // No chain was asked: the proof stands for itself.
       status: null,
-      checks: { signature: valid, terms: valid, model: valid, inputs: valid, outputs: valid, proof: valid },
+      depth: null,
+      checks: {
+        signature: valid,
+        terms: valid,
+        acceptance: valid,
+        position: valid,
+        path: valid,
+        model: valid,
+        inputs: valid,
+        outputs: valid,
+        proof: valid,
+      },
       srsId: expect.stringMatching(/^0x[0-9a-f]{64}$/) as string,
       development: true,
     },
@@ -112,6 +176,12 @@ test('one digit is proved: valid for a stranger with the key alone, and no forge
   const chain = ['--rpc', summary.chain.rpc!, '--rollup', summary.chain.rollup];
   const byBundle = await assay('receipt', 'verify', proved.receipt, '--bundle', bundle, '--dev-srs', ...chain);
   expect(byBundle).toMatchObject({ exitCode: 0, output: { checks: { settlement: valid, proof: valid } } });
+  // The chain has checked the proof: with the model alone a reader has its word, and sees how deep it lies.
+  const byChain = await assay('receipt', 'verify', proved.receipt, '--bundle', bundle, ...chain);
+  expect(byChain).toMatchObject({
+    exitCode: 0,
+    output: { status: 'final-zk', depth: 'finalized', checks: { status: valid, path: valid, proof: valid } },
+  });
   // Nothing to check the proof with; and a chain that is to be asked, of a contract that is not named.
   expect(await assay('receipt', 'verify', proved.receipt)).toMatchObject({ exitCode: 3 });
   expect(await assay('receipt', 'verify', proved.receipt, ...chain.slice(0, 2), '--key', proved.key)).toMatchObject({
@@ -147,6 +217,65 @@ test('one digit is proved: valid for a stranger with the key alone, and no forge
   expect(await assay('receipt', 'verify', proved.receipt, '--key', proved.key, ...wrongContract)).toMatchObject({
     exitCode: 1,
   });
+});
+
+test('an executor posts a proved receipt by himself; a proof that was made for another order costs no gas', async () => {
+  const trust = ['--rpc', summary.chain.rpc!, '--rollup', summary.chain.rollup];
+  const model = ['--bundle', join(folder, 'lenet5.assay'), '--dev-srs'];
+  const file = parseReceiptFile(readFileSync(summary.proved.receipt, 'utf8'));
+  const { domain, order: earlier } = file;
+  const provider = await connectChain(summary.chain.rpc!);
+  const now = (await provider.getBlock('latest'))!.timestamp;
+  provider.destroy();
+  const order = { ...earlier!, nonce: 1_000_000n, deliverBy: now + 3_600, validUntil: now + 3_600 };
+  const orderHash = hashOrder(order, domain);
+  const requester = new Wallet(anvilKey(4));
+  const executor = new Wallet(readFileSync(join(folder, 'executors/honest/executor.key'), 'utf8').trim());
+  const receipt = { ...file.receipt, orderHash, issuedAt: now };
+
+  const bundle = decodeBundle(readFileSync(model[1]!), 'lenet5');
+  const arithmetic = await openArithmetic();
+  const { srsPoints } = predictJob(bundle.graph, 1);
+  const prover = new ZkProver({ arithmetic, srs: developmentSrs(srsPoints, { arithmetic }) });
+  const inputs = file.inputs!.map((values) => Int32Array.from(values));
+  const { proof } = prover.prove([{ bundle, items: 1, inputs }], Buffer.from(orderHash.slice(2), 'hex'));
+  await arithmetic.close();
+
+  const { version, evidence, inputs: publicInputs, outputs } = file;
+  const unplaced = {
+    version,
+    domain,
+    inputs: publicInputs!,
+    outputs: outputs!,
+    receipt,
+    signature: await signReceipt(receipt, domain, executor),
+    order,
+    orderSignature: await signOrder(order, domain, requester),
+    acceptance: await signAcceptance(order, domain, executor),
+  };
+  const proved = (bytes: string, name: string) => {
+    const path = join(root, name);
+    writeFileSync(path, formatReceiptFile({ ...unplaced, evidence: { ...evidence!, proof: bytes as Hex } }));
+    return path;
+  };
+  const good = proved(`0x${Buffer.from(proof).toString('hex')}`, 'own.json');
+  const other = proved(evidence!.proof, 'other.json');
+  // The requester sends: an executor's key need not hold coins, and anybody may.
+  const key = join(root, 'requester.key');
+  writeFileSync(key, requester.privateKey);
+  const sender = [...trust, '--key-file', key];
+  expect(await assay('order', 'open', good, ...sender)).toMatchObject({ exitCode: 0, output: { opened: 1 } });
+  expect(await assay('receipt', 'post', other, ...model, ...sender)).toMatchObject({
+    exitCode: 1,
+    output: { error: { code: 'PROOF_INVALID' } },
+  });
+  expect(await assay('receipt', 'post', good, ...sender)).toMatchObject({
+    exitCode: 2,
+    output: { error: { code: 'CONFIG_INVALID' } },
+  });
+  expect(await assay('receipt', 'post', good, ...model, ...sender)).toMatchObject({ exitCode: 0 });
+  const verified = await assay('receipt', 'verify', good, ...model.slice(0, 2), ...trust, '--settlement', 'soft');
+  expect(verified).toMatchObject({ exitCode: 0, output: { status: 'final-zk' } });
 });
 
 test('a forged receipt is invalid, an outage is undetermined', async () => {

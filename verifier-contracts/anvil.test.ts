@@ -2,17 +2,15 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ContractFactory, id, Wallet, type InterfaceAbi } from 'ethers';
+import { id, Wallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isDevelopmentAccount } from '../common/development-keys.js';
 import { drawSeed } from '../receipts/batch.js';
 import type { Hex } from '../receipts/types.js';
 import { anvilKey, startAnvil } from './anvil.js';
-import { compileContracts } from './build.js';
 import { connectChain } from './connect-chain.js';
-import { deployRollup } from './deploy.js';
-import { freshSalt, pathOf, startRollup, testPolicy } from './harness/rollup-fixture.js';
-import { RollupClient } from './rollup-client.js';
+import { pathOf, startSettlement, testTerms } from './harness/settlement-fixture.js';
+import { SettlementClient } from './settlement-client.js';
 
 let folder: string;
 beforeAll(() => {
@@ -46,11 +44,11 @@ describe('anvil', () => {
 
   it('a chain stopped in the middle of a round goes on: batches, events, and the seed of a block before the restart', async () => {
     const stateDir = join(folder, 'restart');
-    const before = await startRollup(testPolicy, { stateDir });
+    const before = await startSettlement({ stateDir, terms: { ...testTerms, auditWindow: 100_000 } });
     const receipts = await before.receipts(3);
-    const { header, batchHash } = await before.client.commit('sampled', receipts, freshSalt());
-    await before.anvil.mine(testPolicy.beaconDelay + 1);
-    const drawBlock = before.client.drawBlockOf(header);
+    const { header, batchHash } = await before.commit(receipts);
+    await before.anvil.mine(testTerms.beaconDelay + 1);
+    const drawBlock = before.court.drawBlockOf(header);
     const { hash } = (await before.provider.getBlock(drawBlock))!;
     await before.stop();
 
@@ -58,10 +56,10 @@ describe('anvil', () => {
     expect(anvil.adopted).toBe(false);
     const provider = await connectChain(anvil.url);
     const signer = new Wallet(anvilKey(0), provider);
-    const client = await RollupClient.connect({ provider, address: before.client.address, signer });
-    expect((await client.readBatch(batchHash)).receipts).toEqual(receipts);
-    expect(await client.statusOf(receipts[0]!.receipt, 0, pathOf(receipts, 0), header, 'finalized')).toBe('pending');
-    expect((await client.fixSeed(header)).seed).toBe(drawSeed(hash as Hex, batchHash));
+    const { rollup, court } = await SettlementClient.connect({ provider, rollup: before.rollup.address, signer });
+    expect((await rollup.readBatch(batchHash)).receipts).toEqual(receipts);
+    expect(await rollup.statusOf(receipts[0]!.receipt, 0, pathOf(receipts, 0), header, 'finalized')).toBe('pending');
+    expect((await court!.fixSeed(header)).seed).toBe(drawSeed(hash as Hex, batchHash));
     provider.destroy();
     await anvil.stop();
   });
@@ -131,36 +129,15 @@ describe('anvil', () => {
 });
 
 describe('development keys', () => {
-  it('are known, and refused on a real chain as signer and as auditor', async () => {
+  // That they are refused on a real chain: deploy.test.ts.
+  it('are known', async () => {
     for (let i = 0; i < 10; i++) expect(isDevelopmentAccount(new Wallet(anvilKey(i)).address)).toBe(true);
     expect(new Wallet(anvilKey(9)).address).toBe('0xa0Ee7A142d267C1f36714E4a8F75612F20a79720');
     expect(isDevelopmentAccount(new Wallet(id('own')).address)).toBe(false);
     const anvil = await startAnvil({ chainId: 4242n });
-    const provider = await connectChain(anvil.url, 4242n);
     try {
-      const refused = { code: 'DEV_KEY_REFUSED' };
-      await expect(deployRollup(new Wallet(anvilKey(0), provider), testPolicy)).rejects.toMatchObject(refused);
-      const auditor = new Wallet(anvilKey(1)).address.toLowerCase() as Hex;
-      const policy = { ...testPolicy, auditors: [auditor], quorum: 1 };
-      await expect(deployRollup(new Wallet(id('own'), provider), policy)).rejects.toMatchObject(refused);
       await expect(connectChain(anvil.url, 1n)).rejects.toMatchObject({ code: 'CHAIN_MISMATCH' });
-
-      // Whoever deployed it some other way: the client refuses too, even to read.
-      const own = new Wallet(id('own'), provider);
-      await provider.send('anvil_setBalance', [own.address, '0xffffffffffffffffffff']);
-      const { abi, bytecode } = (await compileContracts())['ReceiptRollup']!;
-      const deployed = await new ContractFactory(abi as InterfaceAbi, bytecode, own).deploy(policy);
-      const captured = (await (await deployed.waitForDeployment()).getAddress()).toLowerCase() as Hex;
-      await expect(RollupClient.connect({ provider, address: captured })).rejects.toMatchObject({
-        ...refused,
-        message: expect.stringContaining(auditor),
-      });
-      const { address } = await deployRollup(own, testPolicy);
-      const signer = new Wallet(anvilKey(0), provider);
-      await expect(RollupClient.connect({ provider, address, signer })).rejects.toMatchObject(refused);
-      expect((await RollupClient.connect({ provider, address, signer: own })).policy).toEqual(testPolicy);
     } finally {
-      provider.destroy();
       await anvil.stop();
     }
   });

@@ -1,45 +1,261 @@
-import { ContractFactory, Interface, type InterfaceAbi, type Signer } from 'ethers';
+/**
+ * Deploys the settlement contracts, in an order in which each finds what it needs:
+ *   token (unless given) -> verifier of proofs (unless given) -> court -> escrow, with its first policies in force ->
+ *   rollup.
+ * Court and escrow name contracts that come later: an address follows from the deployer and his nonce. For the same
+ * reason a deployment that was cut short can be taken up again with its record, as long as the deployer has sent
+ * nothing else in between.
+ */
+import { ContractFactory, getCreateAddress, hexlify, Interface, type InterfaceAbi, type Signer } from 'ethers';
+import { DEVELOPMENT_CHAIN_ID } from '../common/development-keys.js';
 import { AssayError } from '../common/errors.js';
 import type { Hex } from '../receipts/types.js';
-import { compileContracts, type CompileOptions } from './build.js';
+import { compileContracts, type Artifact, type CompileOptions } from './build.js';
 import { chainError } from './chain-error.js';
-import { checkPolicy, type RollupPolicy } from './policy.js';
-import { refuseDevelopmentKeys } from './refuse-development-keys.js';
+import { settlementErrors } from './contract-client.js';
+import { checkCourtTerms, type CourtTerms } from './court-terms.js';
+import { checkPolicy, NOBODY, policyHash, type Policy } from './policy.js';
+import { refuseDevelopmentKeys, refuseDevelopmentSrs } from './refuse-development-keys.js';
 
-export interface Deployment {
+/** A policy without the contracts that judge under it. */
+export type PolicyParameters = Omit<Policy, 'verifier' | 'game' | 'court'>;
+
+export interface SettlementOptions {
+  /**
+   * ERC-20 without fee on transfer; 'wrapped-native': one is deployed that wraps the chain's own coin.
+   * @default 'wrapped-native' on the development chain, nothing elsewhere
+   */
+  readonly token?: Hex | 'wrapped-native';
+  /** Judge of the sampled lane; absent: that lane is closed. */
+  readonly court?: CourtTerms;
+  /**
+   * Checks the proofs of the zk lane: a contract, or the SRS for which a DirectVerifier is deployed. Absent: that lane is
+   * closed.
+   */
+  readonly verifier?: Hex | SrsHead;
+  /** Judge of the optimistic lane; absent: that lane is closed. */
+  readonly game?: Hex;
+  /** In force at once, all under the same judges; at least one. */
+  readonly policies: readonly PolicyParameters[];
+  /** Adds policies and closes them to new orders. */
+  readonly governor: Hex;
+  /** May freeze; the zero address: nobody. */
+  readonly guardian: Hex;
+  /** What times are counted in. @default 'timestamp' */
+  readonly clock?: 'timestamp' | 'blocknumber';
+  /** From adding a policy until orders may name it, in units of the clock. @default 7 days */
+  readonly policyDelay?: number;
+  /** Longest freeze. @default 7 days */
+  readonly maxFreeze?: number;
+  /** From the end of the longest freeze until the next may begin. @default 30 days */
+  readonly coolDown?: number;
+}
+
+/** What a verifier needs of a structured reference string; as prover/srs/ has it. */
+export interface SrsHead {
+  /** tau G1: x, y; 64 bytes. */
+  readonly tauG1: Uint8Array;
+  /** tau H: x.c1, x.c0, y.c1, y.c0; 128 bytes. */
+  readonly tauG2: Uint8Array;
+}
+
+export interface DeployedContract {
+  readonly name: 'WrappedNative' | 'DirectPhases' | 'DirectVerifier' | 'QuorumCourt' | 'Escrow' | 'ReceiptRollup';
   readonly address: Hex;
   readonly transactionHash: Hex;
   readonly blockNumber: number;
   readonly gasUsed: bigint;
 }
 
+/** What there is of a deployment; JSON, but for its bigints. */
+export interface DeploymentRecord {
+  readonly chainId: bigint;
+  readonly deployer: Hex;
+  /** Nonce of the first transaction: with it every address is fixed. */
+  readonly firstNonce: number;
+  /** In order of deployment. */
+  readonly contracts: readonly DeployedContract[];
+}
+
+export interface Deployment extends DeploymentRecord {
+  /** All that a stranger needs to know. */
+  readonly rollup: Hex;
+  readonly escrow: Hex;
+  readonly token: Hex;
+  /** `NOBODY` where the zk lane is closed. */
+  readonly verifier: Hex;
+  /** `NOBODY` where the sampled lane is closed. */
+  readonly court: Hex;
+  /** Of the policies, in the given order. */
+  readonly policyHashes: readonly Hex[];
+  /** Block of the first contract: where a search for events begins. */
+  readonly fromBlock: number;
+}
+
+export interface DeployProgress {
+  /** Of the deployment that is to be taken up. */
+  readonly record?: DeploymentRecord;
+  /** Told before the first transaction, and whenever a contract is mined; keep it. */
+  readonly onRecord?: (record: DeploymentRecord) => void;
+  readonly compile?: CompileOptions;
+}
+
+const DAY_SECONDS = 86_400;
+/** Block numbers are the clock of chains with slots of twelve seconds. */
+const SLOT_SECONDS = 12;
+const MINING_TIMEOUT_MS = 120_000;
+
+interface Step {
+  readonly name: DeployedContract['name'];
+  readonly args: (addressOf: (name: DeployedContract['name']) => Hex) => readonly unknown[];
+}
+
 /**
- * Deploys the receipt rollup and waits until it is mined.
  * @param signer with a provider; pays for the deployment and has no rights afterwards
- * @throws AssayError ROLLUP_POLICY_INVALID, DEV_KEY_REFUSED (an anvil account as signer or auditor on a real chain),
- *   CONTRACT_BUILD_FAILED, CHAIN_REVERTED, CHAIN_UNAVAILABLE
+ * @throws AssayError POLICY_INVALID, COURT_TERMS_INVALID, DEV_KEY_REFUSED (an anvil account as signer, governor, guardian
+ *   or auditor on a real chain), SRS_DEVELOPMENT (the development SRS there), DEPLOYMENT_REFUSED (options that contradict each other, or a record that cannot be
+ *   taken up), CONTRACT_BUILD_FAILED, CHAIN_REVERTED, CHAIN_UNAVAILABLE
  */
-export async function deployRollup(
+export async function deploySettlement(
   signer: Signer,
-  policy: RollupPolicy,
-  compile: CompileOptions = {},
+  options: SettlementOptions,
+  progress: DeployProgress = {},
 ): Promise<Deployment> {
-  checkPolicy(policy);
-  if (signer.provider === null) throw new AssayError('INTERNAL', 'deployRollup: the signer has no provider');
-  const { abi, bytecode } = (await compileContracts(compile))['ReceiptRollup']!;
-  const contractInterface = new Interface(abi as InterfaceAbi);
-  try {
-    const { chainId } = await signer.provider.getNetwork();
-    refuseDevelopmentKeys(chainId, [await signer.getAddress(), ...policy.auditors]);
-    const contract = await new ContractFactory(contractInterface, bytecode, signer).deploy(policy);
-    const receipt = await contract.deploymentTransaction()!.wait();
-    return {
-      address: receipt!.contractAddress!.toLowerCase() as Hex,
-      transactionHash: receipt!.hash as Hex,
-      blockNumber: receipt!.blockNumber,
-      gasUsed: receipt!.gasUsed,
-    };
-  } catch (error) {
-    throw chainError(error, contractInterface, 'deploying ReceiptRollup');
+  const { provider } = signer;
+  if (provider === null) throw new AssayError('INTERNAL', 'deploySettlement: the signer has no provider');
+  if (options.court !== undefined) checkCourtTerms(options.court);
+  const what = 'deploying the settlement contracts';
+  const { chainId, deployer, nonce } = await guard(what, async () => ({
+    chainId: (await provider.getNetwork()).chainId,
+    deployer: (await signer.getAddress()).toLowerCase() as Hex,
+    nonce: await provider.getTransactionCount(await signer.getAddress()),
+  }));
+  refuseDevelopmentKeys(chainId, [deployer, options.governor, options.guardian, ...(options.court?.auditors ?? [])]);
+  if (isHead(options.verifier)) refuseDevelopmentSrs(chainId, options.verifier);
+  const token = options.token ?? (chainId === DEVELOPMENT_CHAIN_ID ? 'wrapped-native' : undefined);
+  if (token === undefined) throw refused(`chain ${chainId}: name the settlement token`);
+  const steps = plan(options, token);
+  const folders = isHead(options.verifier) ? ['src', 'src/direct'] : ['src'];
+  const artifacts = await compileContracts({ folders, ...progress.compile });
+
+  let record = progress.record ?? { chainId, deployer, firstNonce: nonce, contracts: [] };
+  if (record.chainId !== chainId || record.deployer !== deployer) {
+    throw refused(`the record is of chain ${record.chainId} and account ${record.deployer}`);
   }
+  const addressOf = (name: DeployedContract['name']): Hex => {
+    const i = steps.findIndex((step) => step.name === name);
+    if (i < 0) return NOBODY;
+    return getCreateAddress({ from: deployer, nonce: record.firstNonce + i }).toLowerCase() as Hex;
+  };
+  progress.onRecord?.(record);
+  for (const [i, { name, args }] of steps.entries()) {
+    if (record.contracts[i]?.name === name) continue;
+    const at = await guard(what, () => provider.getTransactionCount(deployer));
+    if (at !== record.firstNonce + i) {
+      throw refused(`${name} was to be transaction ${record.firstNonce + i} of ${deployer}, which is at ${at}`);
+    }
+    const mined = await guard(`deploying ${name}`, () =>
+      deployOne(signer, artifacts[name]!, args(addressOf), addressOf(name), name),
+    );
+    record = { ...record, contracts: [...record.contracts, mined] };
+    progress.onRecord?.(record);
+  }
+  const court = addressOf('QuorumCourt');
+  const verifier = isHead(options.verifier) ? addressOf('DirectVerifier') : (options.verifier ?? NOBODY);
+  return {
+    ...record,
+    rollup: addressOf('ReceiptRollup'),
+    escrow: addressOf('Escrow'),
+    token: token === 'wrapped-native' ? addressOf('WrappedNative') : token,
+    verifier,
+    court,
+    policyHashes: policiesOf(options, verifier, court).map(policyHash),
+    fromBlock: record.contracts[0]!.blockNumber,
+  };
+}
+
+function plan(options: SettlementOptions, token: Hex | 'wrapped-native'): readonly Step[] {
+  const { court, governor, guardian, clock = 'timestamp' } = options;
+  if (options.policies.length === 0) throw refused('at least one policy is needed, or no order can ever be opened');
+  // The judges' addresses are not known yet; which they are makes no difference to the check.
+  const [anyVerifier, anyCourt] = [options.verifier, court].map((judge) => (judge === undefined ? NOBODY : governor));
+  policiesOf(options, anyVerifier!, anyCourt!).forEach(checkPolicy);
+  const unit = clock === 'timestamp' ? 1 : SLOT_SECONDS;
+  const days = (count: number): number => (count * DAY_SECONDS) / unit;
+  const steps: Step[] = [];
+  if (token === 'wrapped-native') steps.push({ name: 'WrappedNative', args: () => [] });
+  const { verifier } = options;
+  if (isHead(verifier)) {
+    steps.push({ name: 'DirectPhases', args: () => [] });
+    const words = [wordsOf('tauG1', verifier.tauG1, 2), wordsOf('tauG2', verifier.tauG2, 4)];
+    steps.push({ name: 'DirectVerifier', args: (at) => [...words, at('DirectPhases')] });
+  }
+  if (court !== undefined) {
+    steps.push({ name: 'QuorumCourt', args: (at) => [at('ReceiptRollup'), at('Escrow'), court] });
+  }
+  steps.push({
+    name: 'Escrow',
+    args: (at) => [
+      token === 'wrapped-native' ? at('WrappedNative') : token,
+      at('ReceiptRollup'),
+      clock === 'timestamp',
+      governor,
+      guardian,
+      options.policyDelay ?? days(7),
+      options.maxFreeze ?? days(7),
+      options.coolDown ?? days(30),
+      policiesOf(options, isHead(verifier) ? at('DirectVerifier') : (verifier ?? NOBODY), at('QuorumCourt')),
+    ],
+  });
+  steps.push({ name: 'ReceiptRollup', args: (at) => [at('Escrow')] });
+  return steps;
+}
+
+function policiesOf({ policies, game }: SettlementOptions, verifier: Hex, court: Hex): Policy[] {
+  return policies.map((policy) => ({ ...policy, verifier, game: game ?? NOBODY, court }));
+}
+
+function isHead(verifier: Hex | SrsHead | undefined): verifier is SrsHead {
+  return typeof verifier === 'object';
+}
+
+/** Words of 32 bytes. */
+function wordsOf(name: string, bytes: Uint8Array, count: number): bigint[] {
+  if (bytes.length !== 32 * count) throw refused(`SRS: ${name}: expected ${32 * count} bytes, found ${bytes.length}`);
+  return Array.from({ length: count }, (_, i) => BigInt(hexlify(bytes.subarray(32 * i, 32 * (i + 1)))));
+}
+
+async function deployOne(
+  signer: Signer,
+  { abi, bytecode }: Artifact,
+  args: readonly unknown[],
+  address: Hex,
+  name: DeployedContract['name'],
+): Promise<DeployedContract> {
+  const contract = await new ContractFactory(new Interface(abi as InterfaceAbi), bytecode, signer).deploy(...args);
+  const mined = (await contract.deploymentTransaction()!.wait(1, MINING_TIMEOUT_MS))!;
+  if (mined.contractAddress?.toLowerCase() !== address) {
+    throw refused(
+      `${name} came to lie at ${mined.contractAddress}, not at ${address}: the account sent something else`,
+    );
+  }
+  return {
+    name,
+    address,
+    transactionHash: mined.hash as Hex,
+    blockNumber: mined.blockNumber,
+    gasUsed: mined.gasUsed,
+  };
+}
+
+async function guard<T>(what: string, question: () => Promise<T>): Promise<T> {
+  try {
+    return await question();
+  } catch (error) {
+    throw chainError(error, settlementErrors, what);
+  }
+}
+
+function refused(why: string): AssayError {
+  return new AssayError('DEPLOYMENT_REFUSED', `deployment: ${why}`);
 }

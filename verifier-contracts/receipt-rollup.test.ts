@@ -1,133 +1,150 @@
+/**
+ * ReceiptRollup.sol: every transition and refusal of its table, and the counterexamples that concern it: E2 (a kill is
+ * final and of a live leaf alone), E7 (receipt and order agree in everything), E8 (one bad receipt stops no batch), E12
+ * (a freeze).
+ */
 import { Contract, id, solidityPackedKeccak256, Wallet, ZeroHash } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { batchHash, boundIndexes, drawSeed, headerHash, type BatchHeader } from '../receipts/batch.js';
+import { batchHash, boundIndexes, boundLeaf, headerHash, type BatchHeader } from '../receipts/batch.js';
+import { receiptStructHash } from '../receipts/eip712.js';
 import { batchRoot } from '../receipts/merkle.js';
 import { signReceipt } from '../receipts/signature.js';
-import type { Hex, Receipt } from '../receipts/types.js';
-import { bitmapOf, signVerdict, verdictStructHash } from './audit-verdict.js';
+import { LANES, type Hex, type JobOrder, type Lane, type Receipt } from '../receipts/types.js';
+import { deploySettlement } from './deploy.js';
 import {
-  auditorWallets,
+  addressOf,
+  evidenceFor,
   executorKey,
   freshSalt,
+  guardianWallet,
   leavesOf,
   pathOf,
-  startRollup,
-  testPolicy,
-  type RollupFixture,
-} from './harness/rollup-fixture.js';
+  requesterWallet,
+  startSettlement,
+  type SettlementFixture,
+} from './harness/settlement-fixture.js';
+import { mirrored, reverts } from './harness/expectations.js';
 import { receiptRollupAbi } from './bindings/ReceiptRollup.js';
-import { deployRollup } from './deploy.js';
-import { policyHash } from './policy.js';
-import { RollupClient, rollupInterface, type SignedReceipt } from './rollup-client.js';
+import { LEAF_STATES, rollupInterface, type LeafState, type SignedReceipt } from './rollup-client.js';
+import { SettlementClient } from './settlement-client.js';
 
-let f: RollupFixture;
-let client: RollupClient;
+let f: SettlementFixture;
 beforeAll(async () => {
-  f = await startRollup();
-  client = f.client;
+  f = await startSettlement();
 });
 afterAll(() => f.stop());
 
-const reverts = (error: string, ...args: (string | number | bigint)[]) =>
-  expect.objectContaining({ code: 'CHAIN_REVERTED', meta: { error, args: args.map(String) } });
-const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
-const mirrored = (signature: Hex): Hex => {
-  const s = ORDER - BigInt(`0x${signature.slice(66, 130)}`);
-  const v = signature.endsWith('1b') ? '1c' : '1b';
-  return `${signature.slice(0, 66)}${s.toString(16).padStart(64, '0')}${v}` as Hex;
-};
 const status = (receipts: readonly SignedReceipt[], index: number, header: BatchHeader) =>
-  client.statusOf(receipts[index]!.receipt, index, pathOf(receipts, index), header);
-
-describe('deployment', () => {
-  it('publishes its terms', async () => {
-    expect(client.policy).toEqual(testPolicy);
-    expect(client.policyHash).toBe(policyHash(testPolicy));
-    const contract = new Contract(client.address, receiptRollupAbi, f.provider);
-    expect(await contract.getFunction('CLOCK_MODE')()).toBe('mode=blocknumber&from=default');
-    expect(await client.clock()).toBe(await f.provider.getBlockNumber());
-  });
-
-  const [a, b, c] = testPolicy.auditors as [Hex, Hex, Hex];
-  it.each<[string, Partial<typeof testPolicy>, string]>([
-    ['no beacon delay', { beaconDelay: 0 }, 'beaconDelay'],
-    ['no audit window', { auditWindow: 0 }, 'auditWindow'],
-    ['window beyond the block-hash history', { auditWindow: 8191 }, 'auditWindow'],
-    ['rate 0', { drawRatePpm: 0 }, 'drawRatePpm'],
-    ['rate above 1', { drawRatePpm: 1_000_001 }, 'drawRatePpm'],
-    ['no auditors', { auditors: [] }, 'auditors'],
-    ['an auditor twice', { auditors: [a, a, b] }, 'auditors'],
-    ['auditors out of order', { auditors: [b, a, c] }, 'auditors'],
-    ['auditor zero', { auditors: [`0x${'0'.repeat(40)}`, a, b] }, 'auditors'],
-    [
-      '33 auditors',
-      {
-        auditors: Array.from({ length: 33 }, (_, i) => `0x${(i + 1).toString(16).padStart(40, '0')}` as Hex),
-        quorum: 17,
-      },
-      'auditors',
-    ],
-    ['quorum of half', { auditors: [a, b], quorum: 1 }, 'quorum'],
-    ['quorum above all', { quorum: 4 }, 'quorum'],
-  ])('refuses %s, in TypeScript and in the constructor', async (_name, change, field) => {
-    const policy = { ...testPolicy, ...change };
-    await expect(deployRollup(f.signer, policy)).rejects.toMatchObject({ code: 'ROLLUP_POLICY_INVALID' });
-    const { compileContracts } = await import('./build.js');
-    const { ContractFactory } = await import('ethers');
-    const { bytecode } = (await compileContracts())['ReceiptRollup']!;
-    const transaction = await new ContractFactory(rollupInterface, bytecode, f.signer).getDeployTransaction(policy);
-    const failure = await f.provider.call(transaction).catch((error: { data: string }) => error.data);
-    expect(rollupInterface.parseError(failure as string)).toMatchObject({ name: 'PolicyInvalid', args: [field] });
-  });
+  f.rollup.statusOf(receipts[index]!.receipt, index, pathOf(receipts, index, header.lane), header);
+const commitTo = (lane: Lane, receipts: readonly SignedReceipt[]) =>
+  f.rollup.commit(lane, f.client.policyHash, receipts, freshSalt());
+const faultOf = (signed: SignedReceipt, lane: Lane = 'sampled') =>
+  f.rollup.bindFaultOf(lane, f.client.policyHash, signed);
+const sign = async (receipt: Receipt, key: Hex = executorKey(0)): Promise<SignedReceipt> => ({
+  receipt,
+  signature: await signReceipt(receipt, f.client.domain, new Wallet(key)),
 });
 
 describe('commit', () => {
   it.each([1, 2, 3, 64, 256])('%i receipts: root, names, header and accumulator as in TypeScript', async (count) => {
     const receipts = await f.receipts(count);
-    const before = await client.chain();
+    const before = await f.rollup.chain();
     const salt = freshSalt();
-    const poster = (await f.signer.getAddress()).toLowerCase() as Hex;
-    const expected = client.batchHashOf('sampled', receipts, salt, poster);
-    const { header, batchHash: name, gasUsed } = await client.commit('sampled', receipts, salt);
+    const poster = addressOf(f.signer);
+    const expected = f.rollup.batchHashOf('sampled', f.client.policyHash, receipts, salt, poster);
+    const { header, batchHash: name, gasUsed } = await f.commit(receipts, salt);
     expect(header).toEqual({
       lane: 'sampled',
       count,
       poster,
       salt,
       batchRoot: batchRoot(leavesOf(receipts)),
+      policyHash: f.client.policyHash,
       unbound: 0n,
-      committedAt: await f.provider.getBlockNumber(),
+      committedAt: await f.escrow.clock(),
+      committedBlock: await f.provider.getBlockNumber(),
     });
+    expect(header.committedAt).toBe((await f.provider.getBlock('latest'))!.timestamp);
     expect(name).toBe(expected);
-    expect(name).toBe(batchHash(header, client.domain));
-    const contract = new Contract(client.address, receiptRollupAbi, f.provider);
-    expect(await contract.getFunction('headerHashOf')(name)).toBe(headerHash(header, client.domain));
-    expect(await client.chain()).toBe(solidityPackedKeccak256(['bytes32', 'bytes32'], [before, name]));
-    for (const index of [0, count - 1]) expect(await status(receipts, index, header)).toBe('pending');
+    expect(name).toBe(batchHash(header, f.client.domain));
+    const contract = new Contract(f.rollup.address, receiptRollupAbi, f.provider);
+    expect(await contract.getFunction('headerHashOf')(name)).toBe(headerHash(header, f.client.domain));
+    expect(await f.rollup.chain()).toBe(solidityPackedKeccak256(['bytes32', 'bytes32'], [before, name]));
+    for (const index of [0, count - 1]) {
+      expect(await status(receipts, index, header)).toBe('pending');
+      const { receipt } = receipts[index]!;
+      // The order knows the very leaf that it is bound to.
+      expect(await f.escrow.orderOf(receipt.orderHash)).toMatchObject({
+        state: 'bound',
+        leaf: boundLeaf(name, index, receiptStructHash(receipt)),
+      });
+    }
     // EIP-7825: no transaction above 2^24 gas.
     expect(gasUsed).toBeLessThan(2n ** 24n);
   });
 
-  it.each(['zk', 'optimistic'] as const)('the %s lane is closed', async (lane) => {
-    const receipts = await f.receipts(1, (receipt) => ({ ...receipt, lane }));
-    await expect(client.commit(lane, receipts, freshSalt())).rejects.toEqual(
-      reverts('LaneClosed', lane === 'zk' ? 1 : 2),
+  it('the zk lane is entered with a proof alone', async () => {
+    const receipts = await f.receipts(1, (receipt) => receipt, { lane: 'zk' });
+    await expect(commitTo('zk', receipts)).rejects.toEqual(reverts('LaneClosed', 1));
+  });
+
+  it.each([0, 4, 255])('there is no lane %i', async (lane) => {
+    const { data } = f.rollup.commitCall('sampled', f.client.policyHash, await f.receipts(1), freshSalt());
+    const [, ...args] = rollupInterface.decodeFunctionData('commit', data).toArray(true);
+    const call = { to: f.rollup.address, data: rollupInterface.encodeFunctionData('commit', [lane, ...args]) };
+    const failure = await f.provider.call(call).catch((error: { data: string }) => error.data);
+    expect(rollupInterface.parseError(failure as string)).toMatchObject({ name: 'LaneClosed', args: [BigInt(lane)] });
+  });
+
+  it.each<[Lane, readonly Lane[]]>([
+    ['sampled', ['optimistic', 'zk']],
+    ['zk', ['sampled', 'optimistic']],
+    ['optimistic', ['zk', 'sampled']],
+  ])('a policy that judges the lane %s alone takes no batch of %s', async (open, closed) => {
+    const { game, verifier, court, ...rest } = f.options;
+    const options = {
+      ...rest,
+      ...(open === 'zk' ? { verifier: verifier! } : open === 'sampled' ? { court: court! } : { game: game! }),
+    };
+    const { rollup: address } = await deploySettlement(f.signer, options);
+    const { rollup, policyHash } = await SettlementClient.connect({
+      provider: f.provider,
+      rollup: address,
+      signer: f.signer,
+    });
+    const commit = async (lane: Lane) => {
+      const receipts = await f.receipts(1, (receipt) => receipt, { lane, open: false });
+      return lane === 'zk'
+        ? rollup.commitProved(policyHash, receipts, freshSalt(), evidenceFor(receipts))
+        : rollup.commit(lane, policyHash, receipts, freshSalt());
+    };
+    for (const lane of closed) await expect(commit(lane)).rejects.toEqual(reverts('LaneClosed', LANES[lane]));
+    // Open, and nobody has ordered anything there.
+    await expect(commit(open)).rejects.toEqual(reverts('NothingBound'));
+  });
+
+  it('an unknown policy', async () => {
+    const unknown = id('no policy') as Hex;
+    const receipts = await f.receipts(1, (receipt) => receipt, { open: false });
+    await expect(f.rollup.commit('sampled', unknown, receipts, freshSalt())).rejects.toEqual(
+      reverts('PolicyUnknown', unknown),
+    );
+    await expect(f.rollup.commitProved(unknown, receipts, freshSalt(), evidenceFor(receipts))).rejects.toEqual(
+      reverts('PolicyUnknown', unknown),
     );
   });
 
   it('refuses an empty batch, one of 257, and a wrong number of signatures', async () => {
-    await expect(client.commit('sampled', [], freshSalt())).rejects.toMatchObject({ code: 'BATCH_INVALID' });
+    await expect(f.commit([])).rejects.toMatchObject({ code: 'BATCH_INVALID' });
     const raw = async (receipts: number, signatures: number): Promise<string> => {
       const [one] = await f.receipts(1);
-      const { data } = client.commitCall('sampled', [one!], freshSalt());
-      const [lane, [receipt], [signature], salt] = rollupInterface.decodeFunctionData('commit', data) as unknown as [
-        bigint,
-        [{ toArray(): unknown[] }],
-        [string],
-        string,
-      ];
-      const args = [lane, Array(receipts).fill(receipt.toArray()), Array(signatures).fill(signature), salt];
-      const call = { to: client.address, data: rollupInterface.encodeFunctionData('commit', args) };
+      const { data } = f.rollup.commitCall('sampled', f.client.policyHash, [one!], freshSalt());
+      const [lane, policy, [receipt], [signature], salt] = rollupInterface.decodeFunctionData(
+        'commit',
+        data,
+      ) as unknown as [bigint, Hex, [{ toArray(): unknown[] }], [string], string];
+      const args = [lane, policy, Array(receipts).fill(receipt.toArray()), Array(signatures).fill(signature), salt];
+      const call = { to: f.rollup.address, data: rollupInterface.encodeFunctionData('commit', args) };
       const failure = await f.provider.call(call).catch((error: { data: string }) => error.data);
       const parsed = rollupInterface.parseError(failure as string)!;
       return `${parsed.name} ${parsed.args.join(' ')}`;
@@ -140,8 +157,8 @@ describe('commit', () => {
   it('the same batch twice: BatchKnown, by which a repeated call knows that it is done', async () => {
     const receipts = await f.receipts(2);
     const salt = freshSalt();
-    const { batchHash: name } = await client.commit('sampled', receipts, salt);
-    await expect(client.commit('sampled', receipts, salt)).rejects.toEqual(reverts('BatchKnown', name));
+    const { batchHash: name } = await f.commit(receipts, salt);
+    await expect(f.commit(receipts, salt)).rejects.toEqual(reverts('BatchKnown', name));
   });
 
   const faults: [string, (good: SignedReceipt) => Promise<SignedReceipt> | SignedReceipt, string][] = [
@@ -167,74 +184,141 @@ describe('commit', () => {
     ],
     ['another lane', ({ receipt }) => sign({ ...receipt, lane: 'optimistic' }), 'lane'],
     ['another policy', ({ receipt }) => sign({ ...receipt, policyHash: id('other') as Hex }), 'policy'],
+    // E7: a good signature under terms that nobody ordered.
+    ['another model (E7)', ({ receipt }) => sign({ ...receipt, modelDigest: id('cheaper') as Hex }), 'order'],
+    ['another input (E7)', ({ receipt }) => sign({ ...receipt, inputRoot: id('other') as Hex }), 'order'],
+    ['other items (E7)', ({ receipt }) => sign({ ...receipt, items: 2 }), 'order'],
+    [
+      'another registered executor (E7)',
+      ({ receipt }) => sign({ ...receipt, executor: addressOf(new Wallet(executorKey(1))) }, executorKey(1)),
+      'order',
+    ],
+    ['an order that nobody knows', ({ receipt }) => sign({ ...receipt, orderHash: id('none') as Hex }), 'order'],
+    ['order zero', ({ receipt }) => sign({ ...receipt, orderHash: ZeroHash as Hex }), 'order'],
+    ['one unit more than the price', ({ receipt }) => sign({ ...receipt, amount: receipt.amount + 1n }), 'amount'],
   ];
-  const sign = async (receipt: Receipt, key: Hex = executorKey(0)): Promise<SignedReceipt> => ({
-    receipt,
-    signature: await signReceipt(receipt, client.domain, new Wallet(key)),
-  });
   it.each(faults)('skips %s, and the rest of the batch stands', async (_name, spoil, fault) => {
     const [good, other] = await f.receipts(2);
     const bad = await spoil(good!);
-    expect(await client.bindFaultOf('sampled', good!)).toBe('none');
-    expect(await client.bindFaultOf('sampled', bad)).toBe(fault);
+    expect(await faultOf(good!)).toBe('none');
+    expect(await faultOf(bad)).toBe(fault);
     const receipts = [bad, other!];
-    const { header } = await client.commit('sampled', receipts, freshSalt());
+    const { header } = await f.commit(receipts);
     expect(header.unbound).toBe(1n);
     expect(boundIndexes(header)).toEqual([1]);
     expect(await status(receipts, 0, header)).toBe('unknown');
     expect(await status(receipts, 1, header)).toBe('pending');
-    expect(await client.boundIn(bad.receipt.orderHash, bad.receipt.executor)).toBeNull();
-    await expect(client.commit('sampled', [bad], freshSalt())).rejects.toEqual(reverts('NothingBound'));
+    // Nothing of the order was touched: the right receipt still binds.
+    expect(await f.escrow.orderOf(good!.receipt.orderHash)).toMatchObject({ state: 'open', leaf: null });
+    await expect(f.commit([bad])).rejects.toEqual(reverts('NothingBound'));
+    expect((await f.commit([good!])).header.unbound).toBe(0n);
   });
 
-  it('binds an executor to an order once: within a batch, across batches, and for a second, different receipt', async () => {
+  it.each<[string, Partial<JobOrder>]>([
+    ['lane', { lane: 'optimistic' }],
+    ['model', { modelDigest: id('another') as Hex }],
+    ['input', { inputRoot: id('another') as Hex }],
+    ['items', { items: 9 }],
+  ])('an order of another %s than its receipt (E7)', async (_name, change) => {
+    const [made] = await f.receipts(1, (receipt) => receipt, { order: (order) => ({ ...order, ...change }) });
+    const back: Receipt = { ...made!.receipt, lane: 'sampled', modelDigest: id('model') as Hex, items: 1 };
+    const signed = await sign({ ...back, inputRoot: id('what it really saw') as Hex });
+    expect(await faultOf(signed)).toBe('order');
+    await expect(f.commit([signed])).rejects.toEqual(reverts('NothingBound'));
+  });
+
+  it('binds an order once: within a batch, across batches, and for a second, different receipt', async () => {
     const [first] = await f.receipts(1);
-    const twice = [first!, first!];
-    const { header, batchHash: name } = await client.commit('sampled', twice, freshSalt());
-    expect(header.unbound).toBe(2n);
+    const second = await sign({ ...first!.receipt, outputRoot: id('second thought') as Hex });
+    const twice = [first!, first!, second];
+    const { header, batchHash: name } = await f.commit(twice);
+    expect(header.unbound).toBe(6n);
     expect(await status(twice, 0, header)).toBe('pending');
     expect(await status(twice, 1, header)).toBe('unknown');
-    expect(await client.boundIn(first!.receipt.orderHash, first!.receipt.executor)).toBe(name);
-    expect(await client.bindFaultOf('sampled', first!)).toBe('order');
-    await expect(client.commit('sampled', [first!], freshSalt())).rejects.toEqual(reverts('NothingBound'));
-    const second = await sign({ ...first!.receipt, outputRoot: id('second thought') as Hex });
-    expect(await client.bindFaultOf('sampled', second)).toBe('order');
+    expect(await status(twice, 2, header)).toBe('unknown');
+    const leaf = boundLeaf(name, 0, receiptStructHash(first!.receipt));
+    expect((await f.escrow.orderOf(first!.receipt.orderHash)).leaf).toBe(leaf);
+    for (const again of [first!, second]) {
+      expect(await faultOf(again)).toBe('order');
+      await expect(f.commit([again])).rejects.toEqual(reverts('NothingBound'));
+    }
   });
 
   it('a stranger who copies an order hash cannot keep the executor out', async () => {
     const [honest] = await f.receipts(1);
     const wallet = new Wallet(id('squatter'));
-    const junk = await sign(
-      { ...honest!.receipt, executor: wallet.address.toLowerCase() as Hex },
-      id('squatter') as Hex,
-    );
-    await client.commit('sampled', [junk], freshSalt());
-    expect(await client.bindFaultOf('sampled', honest!)).toBe('none');
-    const { header } = await client.commit('sampled', [honest!], freshSalt());
+    const junk = await sign({ ...honest!.receipt, executor: addressOf(wallet) }, id('squatter') as Hex);
+    expect(await faultOf(junk)).toBe('order');
+    await expect(f.commit([junk])).rejects.toEqual(reverts('NothingBound'));
+    const { header } = await f.commit([junk, honest!]);
+    expect(header.unbound).toBe(1n);
+  });
+
+  it('the last moment of an order, and the one after it (E8)', async () => {
+    const due = (await f.escrow.clock()) + 100;
+    const [inTime, late, other] = await f.receipts(3, (receipt) => receipt, {
+      order: (order, i) => ({ ...order, deliverBy: i < 2 ? due : order.deliverBy }),
+    });
+    await f.advanceTo(due - 1);
+    expect(await faultOf(late!)).toBe('none');
+    await f.nextAt(due);
+    const { header } = await f.commit([inTime!]);
+    expect([header.committedAt, header.unbound]).toEqual([due, 0n]);
+    await f.nextAt(due + 1);
+    expect((await f.commit([late!, other!])).header.unbound).toBe(1n);
+    expect(await faultOf(late!)).toBe('late');
+  });
+
+  it('a hostile pair that ends its order before each commit holds up nobody (E8)', async () => {
+    const due = (await f.escrow.clock()) + 50;
+    const [theirs, honest] = await f.receipts(2, (receipt) => receipt, {
+      order: (order, i) => ({ ...order, deliverBy: i === 0 ? due : order.deliverBy }),
+    });
+    await f.advanceTo(due + 1);
+    await f.escrow.send(f.escrow.expireCall(f.orderFor(theirs!.receipt).order), 'expire');
+    const { header } = await f.commit([theirs!, honest!]);
+    expect(header.unbound).toBe(1n);
+    expect(await faultOf(theirs!)).toBe('order');
+  });
+
+  it('two posters with overlapping sets: each leaf binds once, neither is refused (E8)', async () => {
+    const [a, b, c] = await f.receipts(3);
+    const courier = new Wallet(id('courier'));
+    await f.provider.send('anvil_setBalance', [courier.address, '0xffffffffffffffff']);
+    const salt = freshSalt();
+    const { header } = await f.commit([a!, b!], salt);
+    await f.sendAs(courier, f.rollup.commitCall('sampled', f.client.policyHash, [a!, b!, c!], salt));
+    const theirs = f.rollup.batchHashOf('sampled', f.client.policyHash, [a!, b!, c!], salt, addressOf(courier));
     expect(header.unbound).toBe(0n);
+    expect((await f.rollup.headerOf(theirs))!.unbound).toBe(3n);
   });
 
   it('a receipt for another contract or another chain does not bind', async () => {
     const [good] = await f.receipts(1);
-    const { address } = await deployRollup(f.signer, testPolicy);
-    const twin = await RollupClient.connect({ provider: f.provider, address, signer: f.signer });
-    expect(twin.policyHash).toBe(client.policyHash);
-    expect(await twin.bindFaultOf('sampled', good!)).toBe('signature');
-    await expect(twin.commit('sampled', [good!], freshSalt())).rejects.toEqual(reverts('NothingBound'));
+    const { rollup: address } = await deploySettlement(f.signer, f.options);
+    const twin = await SettlementClient.connect({ provider: f.provider, rollup: address, signer: f.signer });
+    expect(twin.policyHash).not.toBe(f.client.policyHash);
+    const faultThere = (signed: SignedReceipt) => twin.rollup.bindFaultOf('sampled', f.client.policyHash, signed);
+    expect(await faultThere(good!)).toBe('signature');
+    const signature = await signReceipt(good!.receipt, twin.domain, new Wallet(executorKey(0)));
+    expect(await faultThere({ ...good!, signature })).toBe('order');
+    expect(await faultOf({ ...good!, signature })).toBe('signature');
 
-    const elsewhere = await startRollup(testPolicy, { chainId: 4242n });
+    const elsewhere = await startSettlement({ chainId: 4242n });
     try {
       // The same contract address under another chain id, in both directions.
       const signedFor = async (chainId: bigint, verifyingContract: Hex): Promise<SignedReceipt> => {
         const signature = await signReceipt(good!.receipt, { chainId, verifyingContract }, new Wallet(executorKey(0)));
         return { receipt: good!.receipt, signature };
       };
-      expect(await client.bindFaultOf('sampled', await signedFor(31337n, client.address))).toBe('none');
-      expect(await client.bindFaultOf('sampled', await signedFor(4242n, client.address))).toBe('signature');
-      const there = elsewhere.client;
-      expect(await there.bindFaultOf('sampled', await signedFor(4242n, there.address))).toBe('none');
-      expect(await there.bindFaultOf('sampled', await signedFor(31337n, there.address))).toBe('signature');
-      await expect(there.commit('sampled', [good!], freshSalt())).rejects.toEqual(reverts('NothingBound'));
+      expect(await faultOf(await signedFor(31337n, f.rollup.address))).toBe('none');
+      expect(await faultOf(await signedFor(4242n, f.rollup.address))).toBe('signature');
+      const there = elsewhere.rollup;
+      const faultAt = async (chainId: bigint) =>
+        there.bindFaultOf('sampled', f.client.policyHash, await signedFor(chainId, there.address));
+      // Its signature is in order there; the order is not.
+      expect(await faultAt(4242n)).toBe('order');
+      expect(await faultAt(31337n)).toBe('signature');
     } finally {
       await elsewhere.stop();
     }
@@ -242,11 +326,11 @@ describe('commit', () => {
 
   it('a receipt with bits above its fields is refused by the ABI decoder, not hashed', async () => {
     const [good] = await f.receipts(1);
-    const { data } = client.commitCall('sampled', [good!], freshSalt());
+    const { data } = f.rollup.commitCall('sampled', f.client.policyHash, [good!], freshSalt());
     const word = good!.receipt.opCount.toString(16).padStart(64, '0');
     const dirty = data.replace(word, `01${word.slice(2)}`);
     expect(dirty).not.toBe(data);
-    await expect(f.provider.call({ to: client.address, data: dirty })).rejects.toMatchObject({
+    await expect(f.provider.call({ to: f.rollup.address, data: dirty })).rejects.toMatchObject({
       code: 'CALL_EXCEPTION',
     });
   });
@@ -280,7 +364,7 @@ describe('statusOf knows only what was committed', () => {
     ['issuedAt', ({ issuedAt }) => ({ issuedAt: issuedAt + 1 })],
   ])('another %s in the receipt', async (_field, change) => {
     const other = { ...receipts[0]!.receipt, ...change(receipts[0]!.receipt) };
-    expect(await client.statusOf(other, 0, pathOf(receipts, 0), header)).toBe('unknown');
+    expect(await f.rollup.statusOf(other, 0, pathOf(receipts, 0), header)).toBe('unknown');
   });
 
   it.each<[string, Partial<BatchHeader>]>([
@@ -290,27 +374,29 @@ describe('statusOf knows only what was committed', () => {
     ['salt', { salt: id('x') as Hex }],
     ['batchRoot', { batchRoot: id('x') as Hex }],
     ['unbound', { unbound: 16n }],
+    ['policyHash', { policyHash: id('x') as Hex }],
     ['committedAt', { committedAt: 1 }],
+    ['committedBlock', { committedBlock: 1 }],
   ])('another %s in the header', async (_field, change) => {
     expect(await status(receipts, 0, { ...header, ...change })).toBe('unknown');
   });
 
   it('a stronger lane in receipt and header alike', async () => {
     const receipt: Receipt = { ...receipts[0]!.receipt, lane: 'zk' };
-    expect(await client.statusOf(receipt, 0, pathOf(receipts, 0), { ...header, lane: 'zk' })).toBe('unknown');
+    expect(await f.rollup.statusOf(receipt, 0, pathOf(receipts, 0), { ...header, lane: 'zk' })).toBe('unknown');
   });
 
   it('another index, or a path too long, too short, or of another leaf', async () => {
     const { receipt } = receipts[0]!;
     const path = pathOf(receipts, 0);
-    expect(await client.statusOf(receipt, 1, path, header)).toBe('unknown');
-    expect(await client.statusOf(receipt, 8, path, header)).toBe('unknown');
-    expect(await client.statusOf(receipt, 0, path.slice(0, -1), header)).toBe('unknown');
-    expect(await client.statusOf(receipt, 0, [...path, header.batchRoot], header)).toBe('unknown');
-    expect(await client.statusOf(receipt, 0, pathOf(receipts, 1), header)).toBe('unknown');
+    expect(await f.rollup.statusOf(receipt, 1, path, header)).toBe('unknown');
+    expect(await f.rollup.statusOf(receipt, 8, path, header)).toBe('unknown');
+    expect(await f.rollup.statusOf(receipt, 0, path.slice(0, -1), header)).toBe('unknown');
+    expect(await f.rollup.statusOf(receipt, 0, [...path, header.batchRoot], header)).toBe('unknown');
+    expect(await f.rollup.statusOf(receipt, 0, pathOf(receipts, 1), header)).toBe('unknown');
     // 2^64 is 0 in the 64 bits that the leaf holds.
     const data = statusCall(2n ** 64n);
-    expect(Number(await f.provider.call({ to: client.address, data }))).toBe(0);
+    expect(Number(await f.provider.call({ to: f.rollup.address, data }))).toBe(0);
   });
 
   const statusCall = (index: bigint): string => {
@@ -324,213 +410,339 @@ describe('statusOf knows only what was committed', () => {
   };
 });
 
-describe('the sampled round', () => {
-  it('pending -> seed after the draw block -> verdict -> final or invalid, and then nothing moves', async () => {
-    const receipts = await f.receipts(3);
-    const { header, batchHash: name } = await client.commit('sampled', receipts, freshSalt());
-    const drawBlock = client.drawBlockOf(header);
-    expect(await client.seedOf(name)).toBeNull();
-    await expect(client.fixSeed(header)).rejects.toEqual(reverts('SeedTooEarly', drawBlock + 1));
-    const early = await f.verdict(header, []);
-    await expect(client.reportAudit(header, early.verdict, early.signatures)).rejects.toEqual(
-      reverts('SeedMissing', name),
-    );
+describe('commitProved', () => {
+  const zk = (count: number, change?: (receipt: Receipt) => Receipt) => f.receipts(count, change, { lane: 'zk' });
+  const prove = (receipts: readonly SignedReceipt[], evidence = evidenceFor(receipts), salt = freshSalt()) =>
+    f.rollup.commitProved(f.client.policyHash, receipts, salt, evidence);
 
-    await f.anvil.mine(testPolicy.beaconDelay);
-    const { seed } = await client.fixSeed(header);
-    const block = await f.provider.getBlock(drawBlock);
-    expect(seed).toBe(drawSeed(block!.hash as Hex, name));
-    await expect(client.fixSeed(header)).rejects.toEqual(reverts('SeedKnown', name));
-    expect(await status(receipts, 0, header)).toBe('pending');
+  it('None -> Final: proved receipts are final in the transaction that posts them', async () => {
+    const receipts = await zk(3);
+    const salt = freshSalt();
+    const { header, batchHash: name } = await prove(receipts, evidenceFor(receipts), salt);
+    expect(header).toMatchObject({ lane: 'zk', count: 3, unbound: 0n, batchRoot: batchRoot(leavesOf(receipts, 'zk')) });
+    expect(name).toBe(f.rollup.batchHashOf('zk', f.client.policyHash, receipts, salt, addressOf(f.signer)));
+    for (const index of [0, 1, 2]) {
+      expect(await status(receipts, index, header)).toBe('final-zk');
+      expect(await f.rollup.leafStateOf(header, index)).toBe('final');
+    }
+    expect((await f.escrow.orderOf(receipts[1]!.receipt.orderHash)).state).toBe('bound');
+  });
 
-    // The verdict over a seed that was not the contract's was signed for something else.
-    await expect(client.reportAudit(header, early.verdict, early.signatures)).rejects.toMatchObject({
-      meta: { error: expect.stringMatching(/NotAuditor|SignersUnordered/) },
-    });
-    const { verdict, signatures } = await f.verdict(header, [1], 2, [2]);
-    const { transactionHash } = await client.reportAudit(header, verdict, signatures);
-    expect(await client.verdictOf(name)).toBe(verdictStructHash(verdict));
-    expect(await client.killsOf(name)).toBe(2n);
-    expect(await client.voidedOf(name)).toBe(4n);
-    const [log] = (await f.provider.getTransactionReceipt(transactionHash))!.logs;
-    expect(rollupInterface.parseLog(log!)).toMatchObject({
-      name: 'AuditReported',
-      args: [name, seed, 2n, 4n, verdict.resultsRoot],
-    });
-    await expect(client.reportAudit(header, verdict, signatures)).rejects.toEqual(reverts('AuditKnown', name));
+  it('refuses what the verifier refuses', async () => {
+    const receipts = await zk(1);
+    await expect(prove(receipts, '0x')).rejects.toMatchObject({ code: 'CHAIN_REVERTED' });
+    await expect(prove(receipts, '0x1234')).rejects.toMatchObject({ code: 'CHAIN_REVERTED' });
+  });
 
-    await f.anvil.mine(testPolicy.auditWindow + 5);
-    expect(await Promise.all([0, 1, 2].map((i) => status(receipts, i, header)))).toEqual([
-      'final-sampled',
-      'invalid',
-      'void',
+  it('refuses a proof of fewer or of more statements, and an empty batch', async () => {
+    const receipts = await zk(2);
+    await expect(prove(receipts, evidenceFor(receipts.slice(1)))).rejects.toEqual(reverts('ClaimCount', 2, 1));
+    await expect(prove(receipts.slice(1), evidenceFor(receipts))).rejects.toEqual(reverts('ClaimCount', 1, 2));
+    await expect(prove([], evidenceFor([]))).rejects.toMatchObject({ code: 'BATCH_INVALID' });
+    const data = rollupInterface.encodeFunctionData('commitProved', [
+      f.client.policyHash,
+      [],
+      [],
+      freshSalt(),
+      evidenceFor([]),
     ]);
-    // Undecided once, undecided for good: the receipt gets no second draw.
-    expect(await client.bindFaultOf('sampled', receipts[2]!)).toBe('order');
+    const failure = await f.provider
+      .call({ to: f.rollup.address, data })
+      .catch((error: { data: string }) => error.data);
+    expect(rollupInterface.parseError(failure as string)).toMatchObject({ name: 'BatchSize', args: [0n] });
   });
 
-  it('the draw is unknown until after the commit: another commitment, another seed', async () => {
-    const receipts = await f.receipts(1);
-    const { header, batchHash: name } = await client.commit('sampled', receipts, freshSalt());
-    await f.anvil.mine(testPolicy.beaconDelay);
-    const { seed } = await client.fixSeed(header);
-    const block = await f.provider.getBlock(client.drawBlockOf(header));
-    const other = batchHash({ ...header, batchRoot: id('changed afterwards') as Hex }, client.domain);
-    expect(seed).toBe(drawSeed(block!.hash as Hex, name));
-    expect(drawSeed(block!.hash as Hex, other)).not.toBe(seed);
+  it.each<[string, Record<string, unknown>]>([
+    ['model', { modelDigest: id('another') }],
+    ['number of items', { items: 2 }],
+    ['input', { inputRoot: id('another') }],
+    ['output', { outputRoot: id('another') }],
+    ['order', { context: id('another') }],
+  ])('refuses a proof of another %s', async (_name, change) => {
+    const receipts = await zk(2);
+    const [first, second] = receipts as [SignedReceipt, SignedReceipt];
+    const claims = (a: Record<string, unknown>, b: Record<string, unknown>): Hex => {
+      const [one, two] = [evidenceFor([first], a), evidenceFor([second], b)];
+      // Offset and length of the list stand in front of the claims.
+      return `${evidenceFor(receipts).slice(0, 2 + 128)}${one.slice(2 + 128)}${two.slice(2 + 128)}` as Hex;
+    };
+    expect(claims({}, {})).toBe(evidenceFor(receipts));
+    await expect(prove(receipts, claims(change, {}))).rejects.toEqual(reverts('ClaimMismatch', 0));
+    await expect(prove(receipts, claims({}, change))).rejects.toEqual(reverts('ClaimMismatch', 1));
+    await expect(prove(receipts, claims({}, {}))).resolves.toMatchObject({ header: { unbound: 0n } });
   });
 
-  it('deadline: last block allowed, next one void, whether the seed was fixed or not', async () => {
-    const [a, b] = [await f.receipts(1), await f.receipts(1)];
-    const { header: withSeed } = await client.commit('sampled', a, freshSalt());
-    const { header: without } = await client.commit('sampled', b, freshSalt());
-    await f.anvil.mine(testPolicy.beaconDelay);
-    await client.fixSeed(withSeed);
-    const { verdict, signatures } = await f.verdict(withSeed, []);
-    const deadline = client.auditDeadlineOf(without);
-
-    await f.anvil.mine(deadline - (await f.provider.getBlockNumber()));
-    expect(await status(b, 0, without)).toBe('pending');
-    expect(await status(a, 0, withSeed)).toBe('void');
-    // A transaction now falls into the block after the deadline.
-    await expect(client.fixSeed(without)).rejects.toEqual(reverts('AuditClosed', deadline));
-    await expect(client.reportAudit(withSeed, verdict, signatures)).rejects.toEqual(
-      reverts('AuditClosed', client.auditDeadlineOf(withSeed)),
-    );
-    await f.anvil.mine(1);
-    expect(await status(b, 0, without)).toBe('void');
-    // A void receipt is not given a second draw.
-    expect(await client.bindFaultOf('sampled', a[0]!)).toBe('order');
+  it('refuses a receipt that claims a trace, which no proof covers', async () => {
+    const receipts = await zk(1, (receipt) => ({ ...receipt, traceRoot: id('trace') as Hex }));
+    await expect(prove(receipts)).rejects.toEqual(reverts('ClaimMismatch', 0));
   });
 
-  it('a verdict in the last block counts', async () => {
-    const receipts = await f.receipts(1);
-    const { header } = await client.commit('sampled', receipts, freshSalt());
-    await f.anvil.mine(client.auditDeadlineOf(header) - (await f.provider.getBlockNumber()) - 2);
-    await client.fixSeed(header);
-    const { verdict, signatures } = await f.verdict(header, []);
-    const { blockNumber } = await client.reportAudit(header, verdict, signatures);
-    expect(blockNumber).toBe(client.auditDeadlineOf(header));
-    expect(await status(receipts, 0, header)).toBe('final-sampled');
+  it('a proof serves its order alone, and once', async () => {
+    const [first, second] = (await zk(2)) as [SignedReceipt, SignedReceipt];
+    const evidence = evidenceFor([first]);
+    await prove([first], evidence);
+    await expect(prove([first], evidence)).rejects.toEqual(reverts('NothingBound'));
+    // The same answer for the same input, ordered again: the old proof is not the new order's.
+    await expect(prove([second], evidence)).rejects.toEqual(reverts('ClaimMismatch', 0));
   });
 
-  it('an unknown or altered header starts nothing', async () => {
-    const receipts = await f.receipts(1);
-    const { header } = await client.commit('sampled', receipts, freshSalt());
-    await f.anvil.mine(testPolicy.beaconDelay);
-    const earlier = { ...header, committedAt: header.committedAt - 1 };
-    await expect(client.fixSeed(earlier)).rejects.toEqual(reverts('BatchUnknown', batchHash(header, client.domain)));
-    await client.fixSeed(header);
-    const { verdict, signatures } = await f.verdict(header, []);
-    const unmarked = { ...header, unbound: 1n };
-    await expect(client.reportAudit(unmarked, verdict, signatures)).rejects.toEqual(
-      reverts('BatchUnknown', batchHash(header, client.domain)),
-    );
+  it('skips a proved receipt that cannot bind, and the rest of the batch stands', async () => {
+    const [bad, good] = (await zk(2)) as [SignedReceipt, SignedReceipt];
+    const receipts = [{ ...bad, signature: mirrored(bad.signature) }, good];
+    const { header } = await prove(receipts);
+    expect(header.unbound).toBe(1n);
+    expect(await Promise.all([0, 1].map((i) => status(receipts, i, header)))).toEqual(['unknown', 'final-zk']);
+    await expect(prove([receipts[0]!])).rejects.toEqual(reverts('NothingBound'));
+  });
+
+  it('a receipt of another lane does not become final by a proof', async () => {
+    const [sampled, proved] = [await f.receipts(1), await zk(1)];
+    const receipts = [{ ...sampled[0]! }, proved[0]!];
+    const receipt: Receipt = { ...receipts[0]!.receipt, traceRoot: ZeroHash as Hex };
+    receipts[0] = await sign(receipt);
+    const { header } = await prove(receipts);
+    expect(header.unbound).toBe(1n);
+    expect(await status(receipts, 0, header)).toBe('unknown');
+  });
+
+  it('the same batch twice: BatchKnown', async () => {
+    const receipts = await zk(1);
+    const salt = freshSalt();
+    const { batchHash: name } = await prove(receipts, evidenceFor(receipts), salt);
+    await expect(prove(receipts, evidenceFor(receipts), salt)).rejects.toEqual(reverts('BatchKnown', name));
   });
 });
 
-describe('who may speak the verdict', () => {
-  let header: BatchHeader;
-  beforeAll(async () => {
-    const [bad, ...rest] = await f.receipts(3);
-    const receipts = [{ ...bad!, signature: mirrored(bad!.signature) }, ...rest];
-    ({ header } = await client.commit('sampled', receipts, freshSalt()));
-    await f.anvil.mine(testPolicy.beaconDelay);
-    await client.fixSeed(header);
+describe('what the judge says', () => {
+  const rule = async (name: Hex, index: number, state: LeafState): Promise<void> => {
+    await (await f.game.getFunction('rule')(name, index, LEAF_STATES.indexOf(state))).wait();
+  };
+  it('optimistic: Challengeable -> Final, Dead, Void, without a call to the rollup', async () => {
+    const receipts = await f.receipts(5, (receipt) => receipt, { lane: 'optimistic' });
+    const { header, batchHash: name } = await commitTo('optimistic', receipts);
+    const said: LeafState[] = ['challengeable', 'final', 'dead', 'void', 'pending'];
+    for (const [index, state] of said.entries()) if (index > 0) await rule(name, index, state);
+    expect(await Promise.all(receipts.map((_, i) => f.rollup.leafStateOf(header, i)))).toEqual(said);
+    expect(await Promise.all(receipts.map((_, i) => status(receipts, i, header)))).toEqual([
+      'challengeable',
+      'final-optimistic',
+      'invalid',
+      'void',
+      'pending',
+    ]);
   });
 
-  it('fewer than the quorum', async () => {
-    const { verdict, signatures } = await f.verdict(header, [], 1);
-    await expect(client.reportAudit(header, verdict, signatures)).rejects.toEqual(reverts('QuorumMissed', 1, 2));
-    await expect(client.reportAudit(header, verdict, [])).rejects.toEqual(reverts('QuorumMissed', 0, 2));
+  it('a leaf that did not bind is unknown, whatever its judge says', async () => {
+    const [bad, good] = await f.receipts(2, (receipt) => receipt, { lane: 'optimistic' });
+    const receipts = [{ ...bad!, signature: mirrored(bad!.signature) }, good!];
+    const { header, batchHash: name } = await commitTo('optimistic', receipts);
+    await rule(name, 0, 'final');
+    expect(await status(receipts, 0, header)).toBe('unknown');
   });
 
-  it('one auditor twice, or signers out of order', async () => {
-    const { verdict, signatures } = await f.verdict(header, []);
-    const [one, two] = signatures as [Hex, Hex];
-    await expect(client.reportAudit(header, verdict, [one, one])).rejects.toEqual(reverts('SignersUnordered', 1));
-    await expect(client.reportAudit(header, verdict, [two, one])).rejects.toEqual(reverts('SignersUnordered', 1));
-    await expect(client.reportAudit(header, verdict, [one, mirrored(one)])).rejects.toEqual(
-      reverts('NotAuditor', 1, `0x${'0'.repeat(40)}`),
+  it('leafStateOf knows committed headers alone', async () => {
+    const receipts = await f.receipts(1);
+    const { header } = await f.commit(receipts);
+    expect(await f.rollup.leafStateOf(header, 0)).toBe('pending');
+    const other = { ...header, salt: freshSalt() };
+    await expect(f.rollup.leafStateOf(other, 0)).rejects.toEqual(
+      reverts('BatchUnknown', batchHash(other, f.client.domain)),
+    );
+    const later = { ...header, committedBlock: header.committedBlock + 1 };
+    await expect(f.rollup.leafStateOf(later, 0)).rejects.toEqual(
+      reverts('BatchUnknown', batchHash(header, f.client.domain)),
     );
   });
 
-  it('a stranger', async () => {
-    const { verdict } = await f.verdict(header, []);
-    const stranger = new Wallet(id('stranger'));
-    const signers = [stranger, auditorWallets[0]!].sort((a, b) =>
-      a.address.toLowerCase() < b.address.toLowerCase() ? -1 : 1,
-    );
-    const signatures = await Promise.all(signers.map((signer) => signVerdict(verdict, client.domain, signer)));
-    await expect(client.reportAudit(header, verdict, signatures)).rejects.toEqual(
-      reverts('NotAuditor', signers.indexOf(stranger), stranger.address),
-    );
-  });
+  describe('kill', () => {
+    it('Escrow alone may kill', async () => {
+      const receipts = await f.receipts(1);
+      const { header } = await f.commit(receipts);
+      const data = rollupInterface.encodeFunctionData('kill', [{ ...header, lane: 3 }, 0]);
+      await expect(f.rollup.send({ to: f.rollup.address, data: data as Hex }, 'kill')).rejects.toEqual(
+        reverts('Unauthorized', f.signer.address),
+      );
+      expect(await status(receipts, 0, header)).toBe('pending');
+    });
 
-  it('a quorum with a stranger on top', async () => {
-    const { verdict } = await f.verdict(header, []);
-    const last = new Wallet(id('stranger above'));
-    const signers = [...auditorWallets.slice(0, 2), last].sort((a, b) =>
-      a.address.toLowerCase() < b.address.toLowerCase() ? -1 : 1,
-    );
-    const signatures = await Promise.all(signers.map((signer) => signVerdict(verdict, client.domain, signer)));
-    await expect(client.reportAudit(header, verdict, signatures)).rejects.toMatchObject({
-      meta: { error: 'NotAuditor' },
+    describe('for a second receipt', () => {
+      // On a chain of its own: who equivocates is suspended.
+      let g: SettlementFixture;
+      beforeAll(async () => {
+        g = await startSettlement();
+      });
+      afterAll(() => g.stop());
+      const equivocate = async (signed: SignedReceipt, header: BatchHeader, index: number) => {
+        const other: Receipt = { ...signed.receipt, outputRoot: id('second thought') as Hex };
+        const call = g.escrow.slashEquivocationCall({
+          order: g.orderFor(signed.receipt).order,
+          ...signed,
+          other,
+          otherSignature: await signReceipt(other, g.client.domain, new Wallet(executorKey(index))),
+          leaf: { header, index },
+          beneficiary: addressOf(requesterWallet),
+          salt: id('salt') as Hex,
+        });
+        return g.escrow.send(call, 'slashEquivocation');
+      };
+      const at = (receipts: readonly SignedReceipt[], i: number, header: BatchHeader) =>
+        g.rollup.statusOf(receipts[i]!.receipt, i, pathOf(receipts, i, header.lane), header);
+
+      it('Pending -> Dead, and no verdict brings it back (E2)', async () => {
+        const receipts = await g.receipts(2);
+        const { header, batchHash: name } = await g.commit(receipts);
+        const mined = await equivocate(receipts[0]!, header, 0);
+        const event = mined.logs
+          .filter(({ address }) => address.toLowerCase() === g.rollup.address)
+          .map((log) => rollupInterface.parseLog(log)!);
+        expect(event).toMatchObject([{ name: 'LeafKilled', args: [name, 0n] }]);
+        expect(await g.rollup.killsOf(name)).toBe(1n);
+        expect([await at(receipts, 0, header), await at(receipts, 1, header)]).toEqual(['invalid', 'pending']);
+        await g.anvil.mine(2);
+        await g.court.fixSeed(header);
+        const { verdict, signatures } = await g.verdict(header, []);
+        await g.court.reportAudit(header, verdict, signatures);
+        expect([await at(receipts, 0, header), await at(receipts, 1, header)]).toEqual(['invalid', 'final-sampled']);
+      });
+
+      it('Challengeable -> Dead, once (E2)', async () => {
+        // Executor 0 is suspended by now.
+        const open = await g.receipts(2, (receipt) => receipt, { lane: 'optimistic' });
+        const { header, batchHash: name } = await g.rollup.commit('optimistic', g.client.policyHash, open, freshSalt());
+        expect(header.unbound).toBe(1n);
+        expect(await at(open, 1, header)).toBe('challengeable');
+        await equivocate(open[1]!, header, 1);
+        expect(await at(open, 1, header)).toBe('invalid');
+        await (await g.game.getFunction('rule')(name, 1, LEAF_STATES.indexOf('final'))).wait();
+        expect(await at(open, 1, header)).toBe('invalid');
+        await expect(equivocate(open[1]!, header, 1)).rejects.toMatchObject({ code: 'CHAIN_REVERTED' });
+      });
+    });
+
+    it('no kill of a leaf that its judge has found wrong, final or void (E2)', async () => {
+      for (const state of ['dead', 'final', 'void'] as const) {
+        const receipts = await f.receipts(1, (receipt) => receipt, { lane: 'optimistic' });
+        const { header, batchHash: name } = await commitTo('optimistic', receipts);
+        await rule(name, 0, state);
+        const before = await status(receipts, 0, header);
+        const data = rollupInterface.encodeFunctionData('kill', [{ ...header, lane: 2 }, 0]);
+        const asEscrow = f.provider.call({ to: f.rollup.address, data, from: f.escrow.address });
+        const failure = await asEscrow.catch((error: { data: string }) => error.data);
+        expect(rollupInterface.parseError(failure as string)).toMatchObject({
+          name: 'LeafStateIs',
+          args: [name, 0n, BigInt(LEAF_STATES.indexOf(state))],
+        });
+        expect(await status(receipts, 0, header)).toBe(before);
+      }
+    });
+
+    it('no kill of a leaf that is not there, did not bind, or is of the zk lane', async () => {
+      const [bad, good] = await f.receipts(2);
+      const { header, batchHash: name } = await f.commit([{ ...bad!, signature: mirrored(bad!.signature) }, good!]);
+      const proved = await f.receipts(1, (receipt) => receipt, { lane: 'zk' });
+      const zk = await f.commitProved(proved);
+      const refusal = async (of: BatchHeader, index: number) => {
+        const data = rollupInterface.encodeFunctionData('kill', [{ ...of, lane: of.lane === 'zk' ? 1 : 3 }, index]);
+        const call = f.provider.call({ to: f.rollup.address, data, from: f.escrow.address });
+        const failure = await call.catch((error: { data: string }) => error.data);
+        const parsed = rollupInterface.parseError(failure as string)!;
+        return [parsed.name, ...parsed.args.map(String)];
+      };
+      expect(await refusal(header, 0)).toEqual(['LeafUnbound', name, '0']);
+      expect(await refusal(header, 2)).toEqual(['LeafUnbound', name, '2']);
+      expect(await refusal(header, 256)).toEqual(['LeafUnbound', name, '256']);
+      expect(await refusal(zk.header, 0)).toEqual(['LeafStateIs', zk.batchHash, '0', '2']);
+      const other = { ...header, salt: freshSalt() };
+      expect(await refusal(other, 1)).toEqual(['BatchUnknown', batchHash(other, f.client.domain)]);
     });
   });
+});
 
-  it('signatures over other kills, undecided leaves, results, batch, contract or chain', async () => {
-    const { verdict, signatures } = await f.verdict(header, [1]);
-    const refused = { meta: { error: expect.stringMatching(/NotAuditor|SignersUnordered/) } };
-    const over = (changed: object, domain: object = {}) =>
-      Promise.all(
-        auditorWallets
-          .slice(0, 2)
-          .map((w) => signVerdict({ ...verdict, ...changed }, { ...client.domain, ...domain }, w)),
-      );
-    for (const changed of [{ kills: 4n }, { voided: 4n }, { kills: 0n, voided: 2n }]) {
-      await expect(client.reportAudit(header, { ...verdict, ...changed }, signatures)).rejects.toMatchObject(refused);
-    }
-    await expect(
-      client.reportAudit(header, { ...verdict, resultsRoot: ZeroHash as Hex }, signatures),
-    ).rejects.toMatchObject(refused);
-    for (const wrong of [
-      await over({ seed: id('x') }),
-      await over({ batchHash: id('x') }),
-      await over({}, { chainId: 1n }),
-      await over({}, { verifyingContract: `0x${'12'.repeat(20)}` }),
-    ]) {
-      await expect(client.reportAudit(header, verdict, wrong)).rejects.toMatchObject(refused);
-    }
+describe('deployment', () => {
+  it('its clock is the escrow’s, by ERC-6372', async () => {
+    const contract = new Contract(f.rollup.address, receiptRollupAbi, f.provider);
+    expect(await contract.getFunction('CLOCK_MODE')()).toBe('mode=timestamp');
+    expect(Number(await contract.getFunction('clock')())).toBe(await f.escrow.clock());
+    expect(((await contract.getFunction('escrow')()) as string).toLowerCase()).toBe(f.escrow.address);
   });
 
-  it('names leaves that do not stand, as wrong or as undecided', async () => {
-    for (const index of [0, 3, 255]) {
-      for (const [kills, voided] of [
-        [[1, index], []],
-        [[1], [2, index]],
-      ] as const) {
-        const { verdict, signatures } = await f.verdict(header, kills, 2, voided);
-        await expect(client.reportAudit(header, verdict, signatures)).rejects.toEqual(
-          reverts('VerdictUnbound', bitmapOf([index])),
-        );
-      }
-    }
-  });
-
-  it('calls a leaf both wrong and undecided', async () => {
-    const { verdict, signatures } = await f.verdict(header, [1, 2], 2, [2]);
-    await expect(client.reportAudit(header, verdict, signatures)).rejects.toEqual(
-      reverts('VerdictContradicts', bitmapOf([2])),
+  it('refuses an escrow that was made for another rollup', async () => {
+    const { compileContracts } = await import('./build.js');
+    const { ContractFactory } = await import('ethers');
+    const { bytecode } = (await compileContracts({ folders: ['src'] }))['ReceiptRollup']!;
+    const transaction = await new ContractFactory(rollupInterface, bytecode, f.signer).getDeployTransaction(
+      f.escrow.address,
     );
+    const failure = await f.provider.call(transaction).catch((error: { data: string }) => error.data);
+    const parsed = rollupInterface.parseError(failure as string)!;
+    expect([parsed.name, ...parsed.args.map((arg: string) => arg.toLowerCase())]).toEqual([
+      'EscrowMismatch',
+      f.rollup.address,
+    ]);
   });
+});
 
-  it('the whole bench may sign, and anybody may deliver it', async () => {
-    const { verdict, signatures } = await f.verdict(header, [1], 3);
-    const courier = new Wallet(id('courier'), f.provider);
-    await f.provider.send('anvil_setBalance', [courier.address, '0xffffffffffffffff']);
-    const theirs = await RollupClient.connect({ provider: f.provider, address: client.address, signer: courier });
-    await theirs.reportAudit(header, verdict, signatures);
-    expect(await client.killsOf(verdict.batchHash)).toBe(2n);
+describe('a freeze (E12)', () => {
+  it('nothing binds, everything can be read, and afterwards no side has lost time', async () => {
+    const g = await startSettlement();
+    try {
+      const before = await g.receipts(1);
+      const { header } = await g.commit(before);
+      const due = (await g.escrow.clock()) + 60;
+      const [waiting, proved] = [
+        await g.receipts(1, (receipt) => receipt, { order: (order) => ({ ...order, deliverBy: due }) }),
+        await g.receipts(1, (receipt) => receipt, { lane: 'zk' }),
+      ];
+      await g.sendAs(guardianWallet, g.escrow.freezeCall());
+      const stopped = await g.escrow.clock();
+      await g.provider.send('evm_increaseTime', [3_600]);
+      await g.anvil.mine(1);
+      expect([await g.escrow.frozen(), await g.escrow.clock()]).toEqual([true, stopped]);
+      await expect(g.commit(waiting)).rejects.toEqual(reverts('Frozen'));
+      await expect(g.commitProved(proved)).rejects.toEqual(reverts('Frozen'));
+      expect(await g.rollup.statusOf(before[0]!.receipt, 0, [], header)).toBe('pending');
+      expect(await g.rollup.bindFaultOf('sampled', g.client.policyHash, waiting[0]!)).toBe('none');
+
+      await g.sendAs(guardianWallet, g.escrow.unfreezeCall());
+      expect((await g.provider.getBlock('latest'))!.timestamp).toBeGreaterThan(due);
+      const batch = await g.commit(waiting);
+      expect([batch.header.unbound, batch.header.committedAt <= due]).toEqual([0n, true]);
+      expect((await g.commitProved(proved)).header.unbound).toBe(0n);
+    } finally {
+      await g.stop();
+    }
+  });
+});
+
+describe('a reorganisation', () => {
+  it('never gives a batch hash another content, and moves a batch without renaming it', async () => {
+    const [first, second] = [await f.receipts(2), await f.receipts(2)];
+    const salt = freshSalt();
+    const snapshot = (await f.provider.send('evm_snapshot', [])) as string;
+    const before = await f.rollup.chain();
+    const lost = await f.commit(first, salt);
+    const leaf = (await f.escrow.orderOf(first[0]!.receipt.orderHash)).leaf;
+    const chain = await f.rollup.chain();
+    expect(await status(first, 0, lost.header)).toBe('pending');
+
+    // The commit is gone; the poster, with the same salt, commits something else in its block.
+    expect(await f.provider.send('evm_revert', [snapshot])).toBe(true);
+    expect([await status(first, 0, lost.header), await f.rollup.chain()]).toEqual(['unknown', before]);
+    expect(await f.rollup.headerOf(lost.batchHash)).toBeNull();
+    const other = await f.commit(second, salt);
+    expect(other.batchHash).not.toBe(lost.batchHash);
+    expect(await status(first, 0, lost.header)).toBe('unknown');
+    expect(await status(first, 0, other.header)).toBe('unknown');
+
+    // The first one again, some blocks later: the same name and leaf, another header.
+    await f.anvil.mine(3);
+    const moved = await f.commit(first, salt);
+    expect(moved.batchHash).toBe(lost.batchHash);
+    expect(moved.header.committedBlock).toBeGreaterThan(lost.header.committedBlock);
+    expect((await f.escrow.orderOf(first[0]!.receipt.orderHash)).leaf).toBe(leaf);
+    expect(await status(first, 0, moved.header)).toBe('pending');
+    // What was said about the lost block is not said about the new one: the draw is made anew.
+    expect(await status(first, 0, lost.header)).toBe('unknown');
+    expect(await f.rollup.chain()).not.toBe(chain);
   });
 });

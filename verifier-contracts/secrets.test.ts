@@ -7,7 +7,7 @@ import { asAssayError } from '../common/errors.js';
 import { verifyReceipt } from '../receipts/verify-receipt.js';
 import { eip712Cases } from '../receipts/vectors/read-vectors.js';
 import { connectChain } from './connect-chain.js';
-import { RollupClient } from './rollup-client.js';
+import { SettlementClient } from './settlement-client.js';
 
 const SECRETS = ['PATHKEY', 'QUERYKEY', 'USERKEY', 'PASSWORD'];
 const servers: Server[] = [];
@@ -94,9 +94,9 @@ describe('a node that refuses later', () => {
     ],
   ];
 
-  it.each(refusals)('RollupClient, %s', async (_name, status, body) => {
+  it.each(refusals)('SettlementClient, %s', async (_name, status, body) => {
     const provider = await connectChain(addressAt(await node(status, body, CHAIN_ID)));
-    const failure = await failureOf(RollupClient.connect({ provider, address: rollup }));
+    const failure = await failureOf(SettlementClient.connect({ provider, rollup }));
     expect(failure).toMatchObject({ code: 'CHAIN_UNAVAILABLE' });
     provider.destroy();
   });
@@ -112,11 +112,13 @@ describe('a node that refuses later', () => {
       poster: rollup,
       salt: batchRoot,
       batchRoot,
+      policyHash: receipt.policyHash,
       unbound: 0n,
       committedAt: 1,
+      committedBlock: 1,
     };
     const check = await verifyReceipt(
-      { version: 1, domain: c!.domain, receipt, signature: c!.receiptSignature, batch: { header, index: 0, path: [] } },
+      { version: 2, domain: c!.domain, receipt, signature: c!.receiptSignature, batch: { header, index: 0, path: [] } },
       { provider, rollup },
     );
     expect(check.checks.status).toMatchObject({ verdict: 'undetermined' });

@@ -4,63 +4,33 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AssayError } from '../common/errors.js';
 import { hashOrder } from '../receipts/eip712.js';
 import { formatReceiptFile, parseReceiptFile, type ReceiptFile } from '../receipts/receipt-file.js';
-import { signOrder, signReceipt } from '../receipts/signature.js';
-import type { Hex, JobOrder, Receipt } from '../receipts/types.js';
+import { signAcceptance, signOrder, signReceipt } from '../receipts/signature.js';
+import type { Hex, Receipt } from '../receipts/types.js';
 import { verifyReceipt, type ReceiptCheckName, type VerifyReceiptOptions } from '../receipts/verify-receipt.js';
 import { startAnvil } from './anvil.js';
 import { connectChain } from './connect-chain.js';
-import { deployRollup } from './deploy.js';
 import {
   executorKey,
-  freshSalt,
   pathOf,
-  startRollup,
-  testPolicy,
-  type RollupFixture,
-} from './harness/rollup-fixture.js';
-import { RollupClient, type SignedReceipt } from './rollup-client.js';
+  requesterWallet as requester,
+  startSettlement,
+  testTerms,
+  type SettlementFixture,
+} from './harness/settlement-fixture.js';
 
-let f: RollupFixture;
+let f: SettlementFixture;
 let good: ReceiptFile;
 let killed: ReceiptFile;
 let options: VerifyReceiptOptions;
 
-const requester = new Wallet(id('requester'));
-
-/** An order and the receipt that delivers it. */
-async function ordered(nonce: bigint): Promise<{ order: JobOrder; orderSignature: Hex; signed: SignedReceipt }> {
-  const { domain } = f.client;
-  const [{ receipt }] = (await f.receipts(1)) as [SignedReceipt];
-  const { modelDigest, inputRoot, items, lane, policyHash, issuedAt } = receipt;
-  const from = requester.address.toLowerCase() as Hex;
-  const order: JobOrder = {
-    requester: from,
-    modelDigest,
-    inputRoot,
-    items,
-    lane,
-    policyHash,
-    price: 1000n,
-    deliverBy: issuedAt + 60,
-    nonce,
-  };
-  const delivered = { ...receipt, orderHash: hashOrder(order, domain) };
-  const signature = await signReceipt(delivered, domain, new Wallet(executorKey(0)));
-  return {
-    order,
-    orderSignature: await signOrder(order, domain, requester),
-    signed: { receipt: delivered, signature },
-  };
-}
-
 beforeAll(async () => {
-  f = await startRollup();
-  const first = await ordered(0n);
-  const receipts = [first.signed, ...(await f.receipts(4))];
+  f = await startSettlement();
+  const receipts = await f.receipts(5);
+  const first = f.orderFor(receipts[0]!.receipt);
   const header = await f.finish(receipts, [3]);
   await f.anvil.mine(3);
   const fileOf = (index: number): ReceiptFile => ({
-    version: 1,
+    version: 2,
     domain: f.client.domain,
     ...receipts[index]!,
     batch: { header, index, path: pathOf(receipts, index) },
@@ -68,14 +38,15 @@ beforeAll(async () => {
   good = {
     ...fileOf(0),
     order: first.order,
-    orderSignature: first.orderSignature,
+    orderSignature: first.requesterSignature,
+    acceptance: first.executorSignature,
     inputs: [[1, 2]],
     outputs: [[3], [4, 5]],
   };
   killed = fileOf(3);
   options = {
     provider: f.provider,
-    rollup: f.client.address,
+    rollup: f.rollup.address,
     inputRoot: (inputs) => (JSON.stringify(inputs) === '[[1,2]]' ? good.receipt.inputRoot : (id('other') as Hex)),
     outputRoot: (outputs) =>
       JSON.stringify(outputs) === '[[3],[4,5]]' ? good.receipt.outputRoot : (id('other') as Hex),
@@ -91,6 +62,7 @@ const NAMES: ReceiptCheckName[] = [
   'settlement',
   'signature',
   'terms',
+  'acceptance',
   'position',
   'path',
   'status',
@@ -127,8 +99,8 @@ describe('tampering', () => {
     ['items', () => ({ items: 2 }), ['signature', 'terms', 'path', 'status']],
     ['amount', () => ({ amount: 999n }), ['signature', 'path', 'status']],
     ['lane', () => ({ lane: 'zk' }), ['signature', 'terms', 'position', 'path', 'status']],
-    ['policyHash', () => ({ policyHash: word('x') }), ['signature', 'terms', 'path', 'status']],
-    ['executor', () => ({ executor: `0x${'12'.repeat(20)}` }), ['signature', 'path', 'status']],
+    ['policyHash', () => ({ policyHash: word('x') }), ['signature', 'terms', 'position', 'path', 'status']],
+    ['executor', () => ({ executor: `0x${'12'.repeat(20)}` }), ['signature', 'terms', 'path', 'status']],
     ['issuedAt', () => ({ issuedAt: good.receipt.issuedAt + 1 }), ['signature', 'path', 'status']],
   ])('receipt.%s', async (_field, change, expected) => {
     expect(await failed(of(change()))).toEqual(expected);
@@ -146,14 +118,52 @@ describe('tampering', () => {
     }
   });
 
-  it('order: dearer promise, other requester signature, none', async () => {
-    expect(await failed({ ...good, order: { ...good.order!, price: 999n } })).toEqual(['terms']);
+  it('order: dearer promise, other executor, other requester signature, none', async () => {
+    expect(await failed({ ...good, order: { ...good.order!, price: 999n } })).toEqual(['terms', 'acceptance']);
+    const executor: Hex = `0x${'12'.repeat(20)}`;
+    expect(await failed({ ...good, order: { ...good.order!, executor } })).toEqual(['terms', 'acceptance']);
     expect(await failed({ ...good, orderSignature: good.signature })).toEqual(['terms']);
     const unsigned: ReceiptFile = { ...withoutOrder(good), order: good.order! };
     expect(await failed(unsigned)).toEqual(['terms']);
     expect((await verifyReceipt(unsigned, options)).verdict).toEqual({
       verdict: 'undetermined',
       reason: expect.stringMatching(/^terms: .*signature of its requester/),
+    });
+  });
+
+  it('acceptance: of another order, of another key, the mirrored one', async () => {
+    const [node, stranger] = [new Wallet(executorKey(0)), new Wallet(executorKey(1))];
+    for (const acceptance of [
+      await signAcceptance({ ...good.order!, nonce: 2n ** 200n }, good.domain, node),
+      await signAcceptance(good.order!, good.domain, stranger),
+      good.signature,
+      good.acceptance!.slice(0, -2) as Hex,
+    ]) {
+      expect(await failed({ ...good, acceptance })).toEqual(['acceptance']);
+    }
+    const silent = { ...withoutOrder(good), order: good.order!, orderSignature: good.orderSignature! };
+    expect((await verifyReceipt(silent, options)).checks.acceptance).toBeUndefined();
+  });
+
+  it('a receipt that calls itself late: the chain has decided, where it is posted', async () => {
+    const { issuedAt } = good.receipt;
+    const late = { ...good.order!, deliverBy: issuedAt - 1 };
+    const receipt = { ...good.receipt, orderHash: hashOrder(late, good.domain) };
+    const file = {
+      ...good,
+      receipt,
+      signature: await signReceipt(receipt, good.domain, new Wallet(executorKey(0))),
+      order: late,
+      orderSignature: await signOrder(late, good.domain, requester),
+      acceptance: await signAcceptance(late, good.domain, new Wallet(executorKey(0))),
+    };
+    // Not this batch's receipt, of course; but its terms are met.
+    expect(await failed(file)).toEqual(['path', 'status']);
+    const { version, domain, signature, order, orderSignature } = file;
+    const unposted = { version, domain, receipt, signature, order, orderSignature };
+    expect((await verifyReceipt(unposted, options)).checks.terms).toEqual({
+      verdict: 'undetermined',
+      reason: expect.stringMatching(/^issuedAt: due by .*only the chain knows/),
     });
   });
 
@@ -175,7 +185,9 @@ describe('tampering', () => {
     ['batchRoot', { batchRoot: word('x') }, ['path', 'status']],
     ['unbound (this leaf)', { unbound: 1n }, ['position', 'status']],
     ['unbound (another leaf)', { unbound: 2n }, ['status']],
+    ['policyHash', { policyHash: word('x') }, ['position', 'status']],
     ['committedAt', { committedAt: 1 }, ['status']],
+    ['committedBlock', { committedBlock: 1 }, ['status']],
   ])('header.%s', async (_field, change, expected) => {
     const batch = good.batch!;
     expect(await failed({ ...good, batch: { ...batch, header: { ...batch.header, ...change } } })).toEqual(expected);
@@ -202,12 +214,9 @@ describe('tampering', () => {
 
   it('domain: another contract than the reader trusts, another chain', async () => {
     const contract = { ...good.domain, verifyingContract: `0x${'12'.repeat(20)}` as Hex };
-    expect(await failed({ ...good, domain: contract })).toEqual(['settlement', 'signature', 'terms']);
-    expect(await failed({ ...good, domain: { ...good.domain, chainId: 1n } })).toEqual([
-      'settlement',
-      'signature',
-      'terms',
-    ]);
+    const expected = ['settlement', 'signature', 'terms', 'acceptance'];
+    expect(await failed({ ...good, domain: contract })).toEqual(expected);
+    expect(await failed({ ...good, domain: { ...good.domain, chainId: 1n } })).toEqual(expected);
   });
 
   it('the same receipt signed for another chain fails by its chain alone', async () => {
@@ -225,10 +234,10 @@ describe('status decides', () => {
 
   it('unposted, pending, unsettled, void: undetermined; then final: valid', async () => {
     const receipts = await f.receipts(2);
-    const file: ReceiptFile = { version: 1, domain: f.client.domain, ...receipts[0]! };
+    const file: ReceiptFile = { version: 2, domain: f.client.domain, ...receipts[0]! };
     expect(await verifyReceipt(file, options)).toMatchObject({ status: null, verdict: { verdict: 'undetermined' } });
 
-    const { header } = await f.client.commit('sampled', receipts, freshSalt());
+    const { header } = await f.commit(receipts);
     const posted: ReceiptFile = { ...file, batch: { header, index: 0, path: pathOf(receipts, 0) } };
     const check = (settlement: 'soft' | 'safe' | 'finalized') => verifyReceipt(posted, { ...options, settlement });
     expect(await check('soft')).toMatchObject({ status: 'pending', verdict: { verdict: 'undetermined' } });
@@ -236,22 +245,90 @@ describe('status decides', () => {
       status: 'pending',
       verdict: { verdict: 'undetermined', reason: 'status: pending in the newest block, not yet finalized' },
     });
-    await f.anvil.mine(testPolicy.beaconDelay);
-    await f.client.fixSeed(header);
+    await f.anvil.mine(testTerms.beaconDelay);
+    await f.court.fixSeed(header);
     const { verdict, signatures } = await f.verdict(header, []);
-    await f.client.reportAudit(header, verdict, signatures);
+    await f.court.reportAudit(header, verdict, signatures);
     expect(await check('soft')).toMatchObject({ status: 'final-sampled', verdict: { verdict: 'valid' } });
     expect(await check('finalized')).toMatchObject({ status: 'pending', verdict: { verdict: 'undetermined' } });
     await f.anvil.mine(2);
     expect(await check('finalized')).toMatchObject({ status: 'final-sampled', verdict: { verdict: 'valid' } });
   });
 
+  it.each([
+    ['soft', 0],
+    ['safe', 1],
+    ['finalized', 2],
+  ] as const)('%s: the commit is seen %i blocks after it', async (settlement, blocks) => {
+    const receipts = await f.receipts(1);
+    const { header } = await f.commit(receipts);
+    const file: ReceiptFile = {
+      version: 2,
+      domain: f.client.domain,
+      ...receipts[0]!,
+      batch: { header, index: 0, path: [] },
+    };
+    for (let after = 0; after <= blocks; after++) {
+      if (after > 0) await f.anvil.mine(1);
+      const { verdict } = await verifyReceipt(file, { ...options, settlement });
+      expect(verdict).toEqual({
+        verdict: 'undetermined',
+        reason:
+          after < blocks
+            ? `status: pending in the newest block, not yet ${settlement}`
+            : 'status: not final yet: pending',
+      });
+    }
+  });
+
+  it('a receipt of the zk lane is final with its commit, and final-zk once that is settled', async () => {
+    const receipts = await f.receipts(2, (receipt) => receipt, { lane: 'zk' });
+    const { header } = await f.commitProved(receipts);
+    const file: ReceiptFile = {
+      version: 2,
+      domain: f.client.domain,
+      ...receipts[1]!,
+      batch: { header, index: 1, path: pathOf(receipts, 1, 'zk') },
+    };
+    const status = async (settlement: 'soft' | 'finalized') => {
+      const { checks, status } = await verifyReceipt(file, { ...options, settlement });
+      // The proof is not in the file: that its own check is open does not touch what the chain says.
+      expect(checks.proof?.verdict).toBe('undetermined');
+      return [status, checks.status?.verdict];
+    };
+    expect(await status('soft')).toEqual(['final-zk', 'valid']);
+    expect(await status('finalized')).toEqual(['final-zk', 'undetermined']);
+    await f.anvil.mine(2);
+    expect(await status('finalized')).toEqual(['final-zk', 'valid']);
+
+    // Proved in the file, it stands without a chain; with one it must be where it says it is.
+    const proven: ReceiptFile = {
+      ...file,
+      inputs: [[1]],
+      outputs: [[2]],
+      evidence: { scheme: 'mercury', proof: '0x01' },
+    };
+    const reader: VerifyReceiptOptions = {
+      inputRoot: () => file.receipt.inputRoot,
+      outputRoot: () => file.receipt.outputRoot,
+      zkProof: () => ({ outputs: [[2]] }),
+    };
+    expect(await verifyReceipt(proven, reader)).toMatchObject({ verdict: { verdict: 'valid' }, status: null });
+    const chain = { ...reader, provider: f.provider, rollup: f.rollup.address };
+    expect(await verifyReceipt(proven, chain)).toMatchObject({ verdict: { verdict: 'valid' }, status: 'final-zk' });
+    const elsewhere = { ...proven, batch: { ...proven.batch!, header: { ...header, salt: id('x') as Hex } } };
+    expect(await verifyReceipt(elsewhere, chain)).toMatchObject({ verdict: { verdict: 'invalid' }, status: 'unknown' });
+    const moved = { ...proven, batch: { ...proven.batch!, index: 0 } };
+    expect((await verifyReceipt(moved, reader)).verdict).toMatchObject({ verdict: 'invalid' });
+  });
+
   it('void', async () => {
     const receipts = await f.receipts(1);
-    const { header } = await f.client.commit('sampled', receipts, freshSalt());
-    await f.anvil.mine(testPolicy.beaconDelay + testPolicy.auditWindow + 3);
+    const { header } = await f.commit(receipts);
+    await f.advanceTo(f.court.auditDeadlineOf(header) + 1);
+    await f.anvil.mine(2);
     const file: ReceiptFile = {
-      version: 1,
+      version: 2,
       domain: f.client.domain,
       ...receipts[0]!,
       batch: { header, index: 0, path: [] },
@@ -278,7 +355,7 @@ describe('status decides', () => {
     const header = await f.finish(receipts, [], [1]);
     await f.anvil.mine(3);
     const at = (index: number): ReceiptFile => ({
-      version: 1,
+      version: 2,
       domain: f.client.domain,
       ...receipts[index]!,
       batch: { header, index, path: pathOf(receipts, index) },
@@ -300,45 +377,49 @@ describe('status decides', () => {
 
 describe('a chain that does not know yet', () => {
   it('a rollup younger than the settled head', async () => {
-    const { address } = await deployRollup(f.signer, testPolicy);
-    const client = await RollupClient.connect({ provider: f.provider, address, signer: f.signer });
-    const [{ receipt }] = (await f.receipts(1)) as [SignedReceipt];
-    const signature = await signReceipt(receipt, client.domain, new Wallet(executorKey(0)));
-    const { header } = await client.commit('sampled', [{ receipt, signature }], freshSalt());
+    const receipts = await f.receipts(1);
+    const { header } = await f.commit(receipts);
     const file: ReceiptFile = {
-      version: 1,
-      domain: client.domain,
-      receipt,
-      signature,
+      version: 2,
+      domain: f.client.domain,
+      ...receipts[0]!,
       batch: { header, index: 0, path: [] },
     };
-    expect(await f.provider.call({ to: address, data: '0x', blockTag: 'finalized' })).toBe('0x');
-    expect(await verifyReceipt(file, { ...options, rollup: address })).toMatchObject({
+    // A chain that settles slowly: its finalized head lies before the deployment.
+    const slow = {
+      getNetwork: () => f.provider.getNetwork(),
+      getCode: (address: string) => f.provider.getCode(address),
+      getBlockNumber: () => f.provider.getBlockNumber(),
+      call: (transaction: TransactionRequest) =>
+        f.provider.call(transaction.blockTag === 'finalized' ? { ...transaction, blockTag: 1 } : transaction),
+    } as unknown as Provider;
+    expect(await slow.call({ to: f.rollup.address, data: '0x', blockTag: 'finalized' })).toBe('0x');
+    expect(await verifyReceipt(file, { ...options, provider: slow })).toMatchObject({
       status: 'pending',
       verdict: { verdict: 'undetermined', reason: 'status: pending in the newest block, not yet finalized' },
     });
     // The same, asked of a node that has not seen the deployment.
-    expect(await verifyReceipt(file, { ...options, rollup: address, provider: standingAt(1) })).toMatchObject({
+    expect(await verifyReceipt(file, { ...options, provider: standingAt(1) })).toMatchObject({
       status: null,
       verdict: { verdict: 'undetermined', reason: expect.stringContaining('the node stands at block 1, behind') },
     });
   });
 
   it.each(['soft', 'finalized'] as const)('a node behind the commit (%s)', async (settlement) => {
-    const { committedAt } = good.batch!.header;
+    const { committedBlock } = good.batch!.header;
     const at = (block: number) => verifyReceipt(good, { ...options, settlement, provider: standingAt(block) });
-    expect(await at(committedAt - 1)).toMatchObject({
+    expect(await at(committedBlock - 1)).toMatchObject({
       status: 'unknown',
       verdict: {
         verdict: 'undetermined',
         reason: expect.stringMatching(/^status: the node stands at block \d+, behind/),
       },
     });
-    expect((await at(committedAt)).status).toBe('pending');
+    expect((await at(committedBlock)).status).toBe('pending');
     // A node that has reached the commit knows what is not in it.
     const { batch } = good;
     const forged = { ...good, batch: { ...batch!, header: { ...batch!.header, salt: id('x') as Hex } } };
-    const check = await verifyReceipt(forged, { ...options, settlement, provider: standingAt(committedAt) });
+    const check = await verifyReceipt(forged, { ...options, settlement, provider: standingAt(committedBlock) });
     expect(check).toMatchObject({ status: 'unknown', verdict: { verdict: 'invalid' } });
   });
 
@@ -351,7 +432,7 @@ describe('a chain that does not know yet', () => {
       call: (transaction: TransactionRequest) => f.provider.call(transaction),
     } as unknown as Provider;
     const { batch } = good;
-    const later = { ...good, batch: { ...batch!, header: { ...batch!.header, committedAt: ahead - 1 } } };
+    const later = { ...good, batch: { ...batch!, header: { ...batch!.header, committedBlock: ahead - 1 } } };
     expect(await verifyReceipt(later, { ...options, provider })).toMatchObject({
       verdict: { verdict: 'undetermined', reason: expect.stringMatching(/^status: status at the newest block/) },
     });

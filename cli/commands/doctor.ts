@@ -1,20 +1,16 @@
 import { statfsSync } from 'node:fs';
 import { Command } from 'commander';
-import { asAssayError, type AssayError } from '../../common/errors.js';
+import { asAssayError, AssayError } from '../../common/errors.js';
 import { availableEngines, selfTest } from '../../executor/index.js';
 import { openPostgres } from '../../pipeline/database/open-postgres.js';
 import { openStepQueue } from '../../pipeline/queue/step-queue.js';
+import type { Hex } from '../../receipts/types.js';
 import { startAnvil } from '../../verifier-contracts/anvil.js';
 import { EXIT } from '../exit-codes.js';
+import { settlementFindings, type Finding } from '../settlement/findings.js';
+import { address } from '../settlement/open-deployment.js';
 import { table } from '../terminal.js';
 import { terminalOf } from './common-options.js';
-
-interface Finding {
-  readonly part: string;
-  /** `absent` parts are optional: Assay works without them. */
-  readonly state: 'ok' | 'absent' | 'broken';
-  readonly detail: string;
-}
 
 const MIN_NODE_MAJOR = 20;
 
@@ -23,13 +19,28 @@ export function doctorCommand(): Command {
     .description(
       'Look at this machine: engines and their self-test, queue, database, chain; what is missing and its mend.',
     )
-    .action(async (_flags: unknown, command: Command) => {
+    .option('--rpc <url>', 'look at a deployment too: JSON-RPC endpoint of its chain')
+    .option('--rollup <address>', 'its rollup contract', address)
+    .addHelpText('after', '\nExample: assay doctor --rpc http://127.0.0.1:8545 --rollup 0x...')
+    .action(async ({ rpc, rollup }: { rpc?: string; rollup?: Hex }, command: Command) => {
       const terminal = terminalOf(command);
+      if ((rpc === undefined) !== (rollup === undefined)) {
+        const flag = rpc === undefined ? '--rpc' : '--rollup';
+        throw new AssayError(
+          'CONFIG_INVALID',
+          `a deployment is looked at with --rpc and --rollup: ${flag} is missing`,
+          {
+            mend: 'Give both, or neither.',
+            meta: { flag },
+          },
+        );
+      }
       const findings: Finding[] = [node(), disk()];
       const progress = terminal.progress('testing engines', null);
       findings.push(...(await engines()));
       progress.done();
       findings.push(await chain(), await redis(), await postgres());
+      if (rpc !== undefined && rollup !== undefined) findings.push(...(await settlementFindings({ rpc, rollup })));
       terminal.result(
         findings,
         table(

@@ -1,11 +1,11 @@
 /**
- * Who plays in the demo: a chain with a fresh rollup, one honest executor and three that cheat, two checkers on two other
- * engines, a prover, three auditors of whom two must agree, and the requester.
+ * Who plays in the demo: a chain with a fresh deployment, one honest executor and three that cheat, each with an account
+ * behind it, two checkers on two other engines, a prover, three auditors of whom two must agree, and the requester.
  *
  * Keys of chain accounts are anvil's, known to everybody: for a development chain only. Executors make their own.
  */
 import { join } from 'node:path';
-import { NonceManager, Wallet, type JsonRpcProvider } from 'ethers';
+import { Wallet, type JsonRpcProvider } from 'ethers';
 import {
   ExecutorNode,
   FlippedOutput,
@@ -14,6 +14,7 @@ import {
   SmallerModel,
   StaleAnswer,
   type Executor,
+  type ExecutorTerms,
 } from '../../executor/index.js';
 import type { Bundle } from '../../graph/index.js';
 import {
@@ -21,19 +22,23 @@ import {
   checkerFromEngine,
   executorPort,
   openBundleFolder,
-  rollupChain,
+  settlementChain,
+  type CheckerPort,
   type PipelinePorts,
   type ProverNode,
 } from '../../pipeline/index.js';
-import type { Hex, ReceiptDomain } from '../../receipts/types.js';
+import type { Hex } from '../../receipts/types.js';
 import { anvilKey, startAnvil, type Anvil } from '../../verifier-contracts/anvil.js';
 import { connectChain } from '../../verifier-contracts/connect-chain.js';
-import { deployRollup } from '../../verifier-contracts/deploy.js';
-import { RollupClient } from '../../verifier-contracts/rollup-client.js';
+import type { SettlementClient } from '../../verifier-contracts/settlement-client.js';
+import { demoAccounts, deployDemo, fundDemo, lower, type NodeOwner } from './deployment.js';
+import type { Party, Roles } from './money.js';
 
 export interface Player {
   readonly title: string;
   readonly executor: Executor;
+  /** Holds its locks and earnings. */
+  readonly account: Hex;
   readonly engine: string;
   readonly honest: boolean;
 }
@@ -41,24 +46,28 @@ export interface Player {
 export interface Cast {
   readonly anvil: Anvil;
   readonly provider: JsonRpcProvider;
-  readonly client: RollupClient;
+  readonly client: SettlementClient;
   readonly requester: Wallet;
   readonly players: readonly Player[];
+  /** All that ever have tokens. */
+  readonly parties: readonly Party[];
+  readonly roles: Roles;
   readonly ports: PipelinePorts;
   close(): Promise<void>;
 }
 
-/** A quarter of every executor's receipts in a batch is audited, at least one; who is caught has all of them audited. */
-const DRAW_RATE_PPM = 250_000;
-const POSTER = 0;
-const AUDITORS = [1, 2, 3];
-const REQUESTER = 4;
+/** Anvil's accounts that are the checkers' names; they need no money. */
 const CHECKERS = [5, 6];
+/** While blocks come at once. */
+const SETUP_POLL_MS = 50;
+/** What an executor's owner has, in wei: a hundred thousand coins. */
+const COINS = `0x${(10n ** 23n).toString(16)}`;
 
 /**
  * @param folder fresh data folder of the demo
  * @param bundle the model that is ordered; @param smaller the cheaper one that a cheat runs instead
  * @param prover closed with the cast
+ * @param orders most that an executor will have, honest or not
  * @param keepChain the chain goes on after `close`
  */
 export async function startCast(
@@ -66,50 +75,55 @@ export async function startCast(
   bundle: Bundle,
   smaller: Bundle,
   prover: ProverNode,
+  orders: (honest: boolean) => number,
   keepChain: boolean,
 ): Promise<Cast> {
   // A block a second: time passes on this chain, as on a real one, whether anybody transacts or not.
   const anvil = await startAnvil({ blockTimeS: 1, ...(keepChain ? { stateDir: chainFolder(folder) } : {}) });
   const provider = await connectChain(anvil.url);
-  const poster = new Wallet(anvilKey(POSTER), provider);
-  const auditors = AUDITORS.map((account) => new Wallet(anvilKey(account))).sort((a, b) =>
-    lower(a.address) < lower(b.address) ? -1 : 1,
-  );
-  const { address } = await deployRollup(new NonceManager(poster), {
-    beaconDelay: 1,
-    auditWindow: 8_000,
-    drawRatePpm: DRAW_RATE_PPM,
-    quorum: 2,
-    auditors: auditors.map((auditor) => lower(auditor.address)),
-  });
-  const client = await RollupClient.connect({ provider, address });
-  const players = await startPlayers(folder, client.domain, smaller);
+  const opening = openCheckers();
+  // Not while contracts are deployed and accounts are funded: nobody wants to watch that.
+  await provider.send('evm_setAutomine', [true]);
+  const { pollingInterval } = provider;
+  provider.pollingInterval = SETUP_POLL_MS;
+  const accounts = demoAccounts(provider);
+  const client = await deployDemo(provider, accounts, prover.srs);
+  const players = await startPlayers(folder, client, provider, smaller, orders);
+  await fundDemo(client, accounts.requester, players);
+  provider.pollingInterval = pollingInterval;
+  await provider.send('evm_setIntervalMining', [1]);
+  const checkers = await opening;
   const bundles = await openBundleFolder(join(folder, 'models'));
   await bundles.add(bundle);
 
-  const checkers = await Promise.all(
-    (['tfjs-wasm', 'reference'] as const).map(async (name, i) =>
-      checkerFromEngine(await openEngine(name), {
-        address: lower(new Wallet(anvilKey(CHECKERS[i]!)).address),
-        operator: `checker ${i + 1}`,
-      }),
-    ),
-  );
   return {
     anvil,
     provider,
     client,
-    requester: new Wallet(anvilKey(REQUESTER)),
+    requester: accounts.requester,
     players,
+    parties: [
+      { party: 'requester', account: lower(accounts.requester.address) },
+      ...players.map(({ title, account }) => ({ party: `executor: ${title}`, account })),
+      ...accounts.auditors.map(({ address }, i) => ({ party: `auditor ${i + 1}`, account: lower(address) })),
+      { party: 'poster', account: lower(accounts.poster.address) },
+      { party: 'governor', account: lower(accounts.governor.address) },
+    ],
+    roles: {
+      requester: lower(accounts.requester.address),
+      governor: lower(accounts.governor.address),
+      poster: lower(accounts.poster.address),
+      accountOf: new Map(players.map(({ executor, account }) => [executor.address, account])),
+    },
     ports: {
       executors: players.map(({ executor, engine, title }) =>
         executorPort(executor, { engineName: engine, operator: title }),
       ),
       checkers,
       provers: [prover],
-      auditors: auditors.map((auditor) => auditorPort(auditor, lower(auditor.address), client.domain)),
-      chain: rollupChain(client),
-      poster: new Wallet(anvilKey(POSTER)),
+      auditors: accounts.auditors.map((auditor) => auditorPort(auditor, lower(auditor.address), client.domain)),
+      chain: settlementChain(client),
+      poster: new Wallet(accounts.poster.privateKey),
       bundles,
     },
     close: async () => {
@@ -120,34 +134,65 @@ export async function startCast(
   };
 }
 
+function openCheckers(): Promise<CheckerPort[]> {
+  return Promise.all(
+    (['tfjs-wasm', 'reference'] as const).map(async (name, i) =>
+      checkerFromEngine(await openEngine(name), {
+        address: lower(new Wallet(anvilKey(CHECKERS[i]!)).address),
+        operator: `checker ${i + 1}`,
+      }),
+    ),
+  );
+}
+
 /** Where a chain that is kept leaves its state, and the note by which a later run finds it. */
 export function chainFolder(folder: string): string {
   return join(folder, 'chain');
 }
 
-async function startPlayers(folder: string, domain: ReceiptDomain, smaller: Bundle): Promise<Player[]> {
+/** A player with what `fundDemo` needs of it. */
+type FundedPlayer = Player & NodeOwner;
+
+async function startPlayers(
+  folder: string,
+  { domain, policyHash, escrow }: SettlementClient,
+  provider: JsonRpcProvider,
+  smaller: Bundle,
+  orders: (honest: boolean) => number,
+): Promise<FundedPlayer[]> {
   const roles: { name: string; title: string; play: (node: ExecutorNode) => Executor }[] = [
     { name: 'honest', title: 'honest', play: (node) => node },
     { name: 'smaller-model', title: 'runs a smaller model', play: (node) => new SmallerModel(node, domain, smaller) },
     { name: 'flipped-output', title: 'changes one output by one', play: (node) => new FlippedOutput(node, domain) },
     { name: 'stale-answer', title: 'repeats an old answer', play: (node) => new StaleAnswer(node, domain) },
   ];
+  const terms: ExecutorTerms = { lanes: ['sampled', 'zk'], policies: [policyHash], clock: () => escrow.clock() };
   return Promise.all(
     roles.map(async ({ name, title, play }) => {
       const home = join(folder, 'executors', name);
+      const identity = await openIdentity(home);
+      const owner = new Wallet(Wallet.createRandom().privateKey, provider);
+      await provider.send('anvil_setBalance', [owner.address, COINS]);
       const node = await ExecutorNode.start({
-        identity: await openIdentity(home),
+        identity,
         domain,
         traceFolder: join(home, 'traces'),
         threads: 1,
         // Four nodes on one machine, and the checkers need other engines than theirs.
         engine: 'onnxruntime-cpu',
+        terms,
       });
-      return { title, executor: play(node), engine: node.engine, honest: name === 'honest' };
+      const honest = name === 'honest';
+      return {
+        title,
+        executor: play(node),
+        engine: node.engine,
+        honest,
+        account: lower(owner.address),
+        owner,
+        signer: identity.signer,
+        orders: orders(honest),
+      };
     }),
   );
-}
-
-function lower(address: string): Hex {
-  return address.toLowerCase() as Hex;
 }

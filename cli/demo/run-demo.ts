@@ -1,6 +1,6 @@
 /**
- * The main job on real input, on this machine alone:
- * compile a model, run it, commit to its trace, anchor the receipts, audit them, verify them; then prove one.
+ * The main job on real input, on this machine alone: compile a model; open orders, run them, commit to their traces, anchor
+ * the receipts, audit them, pay or slash; prove one more and let a contract check it; count the money.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,13 +24,17 @@ import {
   type Progress as PipelineProgress,
 } from '../../pipeline/index.js';
 import { encodeModelKey, modelKeyHash, predictJob } from '../../prover/index.js';
-import { formatReceiptFile, MAX_BATCH, verifyReceipt, type Hex } from '../../receipts/index.js';
+import { formatReceiptFile, hashOrder, MAX_BATCH, verifyReceipt, type Hex } from '../../receipts/index.js';
 import { takeOwnership } from '../../pipeline/database/owner-lock.js';
 import { compareOutputs } from '../../sampler/index.js';
 import { startAnvil } from '../../verifier-contracts/anvil.js';
+import { compileContracts } from '../../verifier-contracts/build.js';
 import type { Progress, Terminal } from '../terminal.js';
 import { chainFolder, startCast, type Cast } from './cast.js';
+import { DEMO_COURT, DEMO_LOCK, DEMO_POLICY } from './deployment.js';
+import { gasOfCalls, type CallGas } from './gas.js';
 import { ordersFor, type DemoJob } from './jobs.js';
+import { balancesOf, moneyOf, type Money } from './money.js';
 import { proveOne, type ProvedOne } from './prove-one.js';
 
 export interface DemoOptions {
@@ -61,6 +65,9 @@ export interface PlayerSummary {
   readonly undetermined: number;
   /** Digits read right. */
   readonly right: number;
+  /** Orders that ended with the price, or with the loss of the lock. */
+  readonly paid: number;
+  readonly slashed: number;
 }
 
 export interface DemoSummary {
@@ -76,12 +83,23 @@ export interface DemoSummary {
     readonly rollup: Hex;
     readonly rpc: string | null;
     readonly batches: number;
-    readonly gasUsed: string;
+  };
+  readonly settlement: {
+    readonly token: Hex;
+    /** Of every order, in the token's smallest unit. */
+    readonly price: bigint;
+    readonly surcharge: bigint;
+    readonly lock: bigint;
+    readonly fee: bigint;
+    /** Seconds by which the chain's clock was put forward, so that nobody waits for windows to end. */
+    readonly skippedS: number;
+    readonly money: Money;
+    readonly gas: readonly CallGas[];
   };
   readonly players: readonly PlayerSummary[];
   /** One digit more, in the lane of proofs. */
   readonly proved: ProvedOne;
-  /** Every true receipt is valid and every lie is invalid, also where a proof decides. */
+  /** Every true receipt is valid and paid, every lie invalid and slashed, also where a proof decides; the money adds up. */
   readonly success: boolean;
   readonly receipts: string;
   readonly seconds: number;
@@ -105,39 +123,69 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
   const { prover, bundle, keyFile } = await startProver(compiled, options.folder, terminal);
   writeFileSync(join(options.folder, `${MODEL}.assay`), encodeBundle(bundle));
 
-  const starting = terminal.progress('starting chain, contract, four executors, two checkers', null);
-  const cast = await startCast(options.folder, bundle, smaller, prover, options.keepChain);
+  await compileOnce(terminal);
+  const starting = terminal.progress('starting chain, contracts, four executors, two checkers', null);
+  // One more for the honest executor: the digit that is proved.
+  const orders = (honest: boolean): number => (honest ? options.jobs + 1 : options.cheatJobs);
+  const cast = await startCast(options.folder, bundle, smaller, prover, orders, options.keepChain);
+  const { client } = cast;
   let pipeline: Pipeline | undefined;
   try {
-    const jobs = await signJobs(cast, bundle, options);
+    const counts = cast.players.map(({ honest }) => (honest ? options.jobs : options.cheatJobs));
+    const total = counts.reduce((sum, count) => sum + count, 0);
     pipeline = await Pipeline.open(
       // One batch for all jobs where the contract's limit allows it.
       {
         dataDirectory: join(options.folder, PIPELINE),
-        batchSize: Math.min(jobs.length, MAX_BATCH),
+        batchSize: Math.min(total, MAX_BATCH),
         batchAgeMs: 60_000,
         openLanes: ['sampled', 'zk'],
       },
       cast.ports,
     );
-    starting.done(`rollup ${cast.client.address} on chain ${cast.client.domain.chainId}`);
+    starting.done(`rollup ${client.rollup.address} on chain ${client.domain.chainId}`);
+    const before = await balancesOf(client, cast.parties);
 
+    const jobs = await signJobs(pipeline, cast, bundle, counts);
     const views = await runJobs(pipeline, jobs, terminal);
-    const summary = await verifyAll(cast, bundle, jobs, views, receiptFolder, terminal);
-    const { batches, gasUsed } = await chainCost(cast, views);
     const [job] = await ordersFor(
-      cast.client,
-      cast.requester,
+      { pipeline, client, requester: cast.requester },
       bundle,
       cast.players.find(({ honest }) => honest)!.executor.address,
       heldOutSamples(MODEL, 1),
       jobs.length,
       'zk',
     );
+    let paid: Promise<void> | undefined;
     const proved = await proveOne(
-      { pipeline, job: job!, domain: cast.client.domain, bundle, keyFile, receiptFolder },
+      {
+        pipeline,
+        job: job!,
+        client,
+        bundle,
+        keyFile,
+        receiptFolder,
+        drain: () => void (paid = pipeline!.drain()),
+      },
       terminal,
     );
+    const paying = terminal.progress('waiting until no output can be demanded any more, then paying', null);
+    const skippedS = await skipWindows(cast);
+    await paid;
+    paying.done(`the chain's clock was put forward by ${skippedS} s`);
+
+    const ended = await Promise.all(views.map(async ({ jobId }) => (await pipeline!.job(jobId))!));
+    const endedProof = (await pipeline.job(hashOrder(job!.request.order, client.domain)))!;
+    const players = await verifyAll(cast, bundle, jobs, ended, receiptFolder, terminal);
+    const money = await moneyOf(
+      client,
+      cast.parties,
+      [before, await balancesOf(client, cast.parties)],
+      cast.roles,
+      [...ended, endedProof],
+      DEMO_LOCK,
+    );
+    const { price, surcharge } = jobs[0]!.request.order;
     return {
       model: {
         name: MODEL,
@@ -147,17 +195,32 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
         agreement: bundle.report.heldOut?.labelAgreement ?? null,
       },
       chain: {
-        id: String(cast.client.domain.chainId),
-        rollup: cast.client.address,
+        id: String(client.domain.chainId),
+        rollup: client.rollup.address,
         rpc: options.keepChain ? cast.anvil.url : null,
-        batches,
-        gasUsed: String(gasUsed),
+        batches: new Set(ended.map(({ batchHash }) => batchHash)).size,
       },
-      players: summary,
+      settlement: {
+        token: client.escrow.token,
+        price,
+        surcharge,
+        lock: DEMO_LOCK,
+        fee: (price * BigInt(DEMO_POLICY.protocolFeeBps)) / 10_000n,
+        skippedS,
+        money,
+        gas: await gasOfCalls(client),
+      },
+      players,
       proved,
       success:
         proved.success &&
-        summary.every(({ jobs: count, lies, valid, invalid }) => valid === count - lies && invalid === lies),
+        endedProof.settlement.state === 'paid' &&
+        money.balanced &&
+        money.asAgreed &&
+        players.every(
+          ({ jobs: count, lies, valid, invalid, paid: paidOrders, slashed }) =>
+            valid === count - lies && invalid === lies && paidOrders === valid && slashed === lies,
+        ),
       receipts: receiptFolder,
       seconds: (performance.now() - startedAt) / 1000,
     };
@@ -165,6 +228,16 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
     await pipeline?.close();
     await cast.close();
   }
+}
+
+/**
+ * Puts the clock of the development chain forward to where nobody can demand an output any more. All is judged by then:
+ * what is skipped is waiting, and nothing else.
+ */
+async function skipWindows({ provider }: Cast): Promise<number> {
+  const seconds = Math.max(DEMO_COURT.auditWindow, DEMO_POLICY.deliveryWindow) + 1;
+  await provider.send('evm_increaseTime', [seconds]);
+  return seconds;
 }
 
 /** Folder of the pipeline's data, in the demo's. */
@@ -203,6 +276,13 @@ function compileShipped(name: string, terminal: Terminal): Bundle {
   return bundle;
 }
 
+/** The contracts, which are compiled when they are first needed and then kept. */
+async function compileOnce(terminal: Terminal): Promise<void> {
+  let compiling: Progress | undefined;
+  await compileContracts({ onCompile: () => (compiling = terminal.progress('compiling the contracts, once', null)) });
+  compiling?.done();
+}
+
 /** A prover, and the model with the key that proofs about it are checked with, which is written beside it. */
 async function startProver(
   compiled: Bundle,
@@ -225,8 +305,7 @@ async function startProver(
 }
 
 /** The cheats first, so that their lies lie among honest receipts in the same batch. */
-async function signJobs(cast: Cast, bundle: Bundle, { jobs, cheatJobs }: DemoOptions): Promise<DemoJob[]> {
-  const counts = cast.players.map(({ honest }) => (honest ? jobs : cheatJobs));
+async function signJobs(pipeline: Pipeline, cast: Cast, bundle: Bundle, counts: readonly number[]): Promise<DemoJob[]> {
   const digits = heldOutSamples(
     MODEL,
     counts.reduce((a, b) => a + b, 0),
@@ -236,7 +315,7 @@ async function signJobs(cast: Cast, bundle: Bundle, { jobs, cheatJobs }: DemoOpt
   for (const [i, { executor }] of cast.players.entries()) {
     const last = first + counts[i]!;
     const part = { samples: digits.samples.slice(first, last), labels: digits.labels.slice(first, last) };
-    lists.push(await ordersFor(cast.client, cast.requester, bundle, executor.address, part, first));
+    lists.push(await ordersFor({ pipeline, ...cast }, bundle, executor.address, part, first));
     first = last;
   }
   return lists.reverse().flat();
@@ -244,7 +323,7 @@ async function signJobs(cast: Cast, bundle: Bundle, { jobs, cheatJobs }: DemoOpt
 
 async function runJobs(pipeline: Pipeline, jobs: readonly DemoJob[], terminal: Terminal): Promise<JobView[]> {
   const signed = new Set<Hex>();
-  const running = terminal.progress(`running ${jobs.length} digits and signing receipts`, jobs.length);
+  const running = terminal.progress(`opening ${jobs.length} orders, running the digits, signing receipts`, jobs.length);
   let auditing: Progress | undefined;
   const onProgress = ({ step, subject }: PipelineProgress): void => {
     if (step !== 'sign' || signed.has(subject)) return;
@@ -252,7 +331,7 @@ async function runJobs(pipeline: Pipeline, jobs: readonly DemoJob[], terminal: T
     running.update(signed.size);
     if (signed.size < jobs.length) return;
     running.done();
-    auditing = terminal.progress('posting, drawing, re-executing, settling', null);
+    auditing = terminal.progress('posting, drawing, re-executing, judging', null);
   };
   pipeline.events.on('progress', onProgress);
   pipeline.events.on('trouble', (error) => terminal.note(`  trouble, tried again: ${error.message}`));
@@ -289,6 +368,8 @@ async function verifyAll(
         invalid: 0,
         undetermined: 0,
         right: 0,
+        paid: 0,
+        slashed: 0,
       },
     ]),
   );
@@ -304,7 +385,7 @@ async function verifyAll(
     writeFileSync(join(folder, `${String(i).padStart(3, '0')}-${view.outcome}.json`), formatReceiptFile(file));
     const { verdict } = await verifyReceipt(file, {
       provider: cast.provider,
-      rollup: cast.client.address,
+      rollup: cast.client.rollup.address,
       inputRoot: (tensors, items) => inputRoot(bundle.graph, integers(tensors), items) as Hex,
       outputRoot: (tensors, items) => outputRoot(bundle.graph, integers(tensors), items) as Hex,
     });
@@ -313,6 +394,8 @@ async function verifyAll(
     if (view.audit !== null) player.audited += 1;
     if (isLie(bundle, view)) player.lies += 1;
     player[verdict.verdict] += 1;
+    if (view.settlement.state === 'paid') player.paid += 1;
+    if (view.settlement.state === 'slashed') player.slashed += 1;
     if (indexOfLargest(view.outputs![0]!) === label) player.right += 1;
     progress.update(i + 1);
   }
@@ -324,21 +407,6 @@ async function verifyAll(
 function isLie({ graph }: Bundle, { inputs, outputs, order }: JobView): boolean {
   const truth = evaluateGraph(graph, inputs, order.items);
   return graph.outputs.some((id, i) => compareOutputs([truth[id]!], [outputs![i]!]) !== null);
-}
-
-/** Batches that hold the jobs, and the gas of every transaction that the rollup took. */
-async function chainCost(cast: Cast, views: readonly JobView[]): Promise<{ batches: number; gasUsed: bigint }> {
-  const batches = new Set(views.map(({ batchHash }) => batchHash)).size;
-  const head = await cast.provider.getBlockNumber();
-  let gasUsed = 0n;
-  for (let number = 0; number <= head; number++) {
-    const block = await cast.provider.getBlock(number, true);
-    for (const transaction of block?.prefetchedTransactions ?? []) {
-      if (transaction.to?.toLowerCase() !== cast.client.address) continue;
-      gasUsed += (await cast.provider.getTransactionReceipt(transaction.hash))!.gasUsed;
-    }
-  }
-  return { batches, gasUsed };
 }
 
 function integers(tensors: readonly (readonly number[])[]): Int32Array[] {

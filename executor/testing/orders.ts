@@ -9,13 +9,17 @@ export const DOMAIN: ReceiptDomain = { chainId: 31337n, verifyingContract: `0x${
 export function orderFor(bundle: Bundle, inputs: readonly Int32Array[], items: number, nonce: bigint): JobOrder {
   return {
     requester: `0x${'0a'.repeat(20)}`,
+    executor: `0x${'0e'.repeat(20)}`,
     modelDigest: bundle.digest as Hex,
     inputRoot: inputRoot(bundle.graph, inputs, items) as Hex,
     items,
     lane: 'sampled',
     policyHash: `0x${'0b'.repeat(32)}`,
     price: 1000n,
+    surcharge: 0n,
+    outputBytes: 65_536,
     deliverBy: 2_000_000_000,
+    validUntil: 2_000_000_000,
     nonce,
   };
 }

@@ -100,12 +100,17 @@ export function chunkLeaves(info: CommittedInfo, chunks: readonly Uint8Array[]):
   return chunks.map((bytes, i) => chunkLeaf(i, bytes.length / width, bytes));
 }
 
+/** The header's bytes, as in step 4. */
+export function encodeHeader({ range, shape, layout, items, chunkCount }: TensorHeader): Uint8Array {
+  const bytes = new Preimage().i32(range.lo).i32(range.hi).u8(shape.length);
+  for (const side of shape) bytes.u32(side);
+  for (const axis of layout) bytes.u8(axis);
+  return bytes.u32(items).u32(chunkCount).done();
+}
+
 /** Step 4. */
 export function rootFromTree(header: TensorHeader, treeValue: Uint8Array): Uint8Array {
-  const preimage = new Preimage().u8(TAG.tensorRoot).i32(header.range.lo).i32(header.range.hi).u8(header.shape.length);
-  for (const side of header.shape) preimage.u32(side);
-  for (const axis of header.layout) preimage.u8(axis);
-  return preimage.u32(header.items).u32(header.chunkCount).raw(treeValue).hash();
+  return new Preimage().u8(TAG.tensorRoot).raw(encodeHeader(header)).raw(treeValue).hash();
 }
 
 export function tensorRootBytes(info: CommittedInfo, data: Int32Array, items: number): Uint8Array {

@@ -16,6 +16,7 @@ export function executorPort(executor: Executor, node: Pick<NodePort, 'engineNam
       const { inputRoot, outputRoot, traceRoot, opCount, outputs } = await executor.execute(order, bundle, inputs);
       return { inputRoot, outputRoot, traceRoot, opCount, outputs };
     },
+    acceptOrder: (order, signature) => executor.accept(order, signature),
     signReceipt: (receipt) => executor.sign(receipt),
   };
 }
@@ -36,13 +37,17 @@ export function checkerFromExecutor(executor: Executor, node: Pick<NodePort, 'en
       // A node runs orders: this one is for itself, signed by nobody and paid for by nobody.
       const order: JobOrder = {
         requester: executor.address,
+        executor: executor.address,
         modelDigest: bundle.digest as Hex,
         inputRoot: inputRoot(bundle.graph, inputs, items) as Hex,
         items,
         lane: 'sampled',
         policyHash: NO_POLICY,
         price: 0n,
+        surcharge: 0n,
+        outputBytes: 0,
         deliverBy: 0,
+        validUntil: 0,
         nonce: 0n,
       };
       const { outputRoot, traceRoot } = await executor.execute(order, bundle, inputs);
@@ -83,7 +88,7 @@ export function checkerFromEngine(
   };
 }
 
-/** An auditor that signs what the pipeline's audit found. @param signer whose address is in the deployment's policy */
+/** An auditor that signs what the pipeline's audit found. @param signer whose address is in the list of the policy's court */
 export function auditorPort(signer: Signer, address: Hex, domain: ReceiptDomain): AuditorPort {
   return { address, signVerdict: (verdict) => signVerdict(verdict, domain, signer) };
 }

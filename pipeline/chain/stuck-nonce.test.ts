@@ -7,12 +7,12 @@ import { AssayError } from '../../common/errors.js';
 import type { Hex, Receipt } from '../../receipts/types.js';
 import { anvilKey, startAnvil, type Anvil } from '../../verifier-contracts/anvil.js';
 import { connectChain } from '../../verifier-contracts/connect-chain.js';
-import { RollupClient } from '../../verifier-contracts/rollup-client.js';
-import { deployTestRollup } from '../../test/kill/fixture.js';
+import { SettlementClient } from '../../verifier-contracts/settlement-client.js';
+import { deployTestSettlement } from '../../test/kill/deploy.js';
 import type { Database } from '../database/database.js';
 import { openPglite } from '../database/open-pglite.js';
 import type { ChainPort } from '../ports.js';
-import { rollupChain } from './rollup-chain.js';
+import { settlementChain } from './settlement-chain.js';
 import { TransactionJournal } from './transaction-journal.js';
 
 const scratch = mkdtempSync(join(tmpdir(), 'assay-stuck-'));
@@ -28,9 +28,9 @@ let account = 0;
 
 beforeAll(async () => {
   anvil = await startAnvil();
-  const rollup = await deployTestRollup(anvil.url);
+  const rollup = await deployTestSettlement(anvil.url);
   provider = await connectChain(anvil.url);
-  chain = rollupChain(await RollupClient.connect({ provider, address: rollup }));
+  chain = settlementChain(await SettlementClient.connect({ provider, rollup }));
   database = await openPglite(scratch);
 });
 afterAll(async () => {
@@ -168,10 +168,12 @@ describe('a revert for good', () => {
       poster: target,
       salt: `0x${'00'.repeat(32)}`,
       batchRoot: `0x${'00'.repeat(32)}`,
+      policyHash: chain.policyHash,
       unbound: 0n,
       committedAt: 1,
+      committedBlock: 1,
     } as const;
-    const seed = chain.fixSeedCall(nowhere);
+    const seed = (await chain.courtOf(chain.policyHash)).fixSeedCall(nowhere);
     // BatchUnknown: the commit may be on its way again after a reorganisation.
     expect(await chain.revertsForGood(seed, target)).toBe(false);
     expect(await chain.revertsForGood(call('00'), target)).toBe(false);
@@ -190,7 +192,12 @@ describe('a revert for good', () => {
       executor: target,
       issuedAt: 1,
     };
-    const unbindable = chain.commitCall('sampled', [{ receipt, signature: `0x${'11'.repeat(65)}` }], ROOT);
+    const unbindable = chain.commitCall(
+      'sampled',
+      chain.policyHash,
+      [{ receipt, signature: `0x${'11'.repeat(65)}` }],
+      ROOT,
+    );
     await expect(chain.price(unbindable, target)).rejects.toMatchObject({ meta: { error: 'NothingBound' } });
     expect(await chain.revertsForGood(unbindable, target)).toBe(true);
   });

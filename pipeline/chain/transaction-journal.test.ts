@@ -6,12 +6,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Hex } from '../../receipts/types.js';
 import { anvilKey, startAnvil, type Anvil } from '../../verifier-contracts/anvil.js';
 import { connectChain } from '../../verifier-contracts/connect-chain.js';
-import { RollupClient } from '../../verifier-contracts/rollup-client.js';
-import { deployTestRollup } from '../../test/kill/fixture.js';
+import { SettlementClient } from '../../verifier-contracts/settlement-client.js';
+import { deployTestSettlement } from '../../test/kill/deploy.js';
 import type { Database } from '../database/database.js';
 import { openPglite } from '../database/open-pglite.js';
 import type { ChainPort } from '../ports.js';
-import { rollupChain } from './rollup-chain.js';
+import { settlementChain } from './settlement-chain.js';
 import { TransactionJournal } from './transaction-journal.js';
 
 const scratch = mkdtempSync(join(tmpdir(), 'assay-journal-'));
@@ -27,9 +27,9 @@ let account = 0;
 
 beforeAll(async () => {
   anvil = await startAnvil();
-  const rollup = await deployTestRollup(anvil.url);
+  const rollup = await deployTestSettlement(anvil.url);
   provider = await connectChain(anvil.url);
-  chain = rollupChain(await RollupClient.connect({ provider, address: rollup }));
+  chain = settlementChain(await SettlementClient.connect({ provider, rollup }));
   database = await openPglite(scratch);
 });
 afterAll(async () => {
@@ -160,10 +160,13 @@ describe('transaction journal', () => {
       poster: target,
       salt: ZERO,
       batchRoot: ZERO,
+      policyHash: ZERO,
       unbound: 0n,
       committedAt: 1,
+      committedBlock: 1,
     } as const;
-    await expect(journalOn().perform('g', chain.fixSeedCall(nowhere))).rejects.toMatchObject({
+    const court = await chain.courtOf(chain.policyHash);
+    await expect(journalOn().perform('g', court.fixSeedCall(nowhere))).rejects.toMatchObject({
       code: 'CHAIN_REVERTED',
       meta: { error: 'BatchUnknown' },
     });

@@ -14,7 +14,7 @@
 import { Transaction } from 'ethers';
 import { AssayError } from '../../common/errors.js';
 import type { Hex } from '../../receipts/types.js';
-import type { Call } from '../../verifier-contracts/rollup-client.js';
+import type { Call } from '../../verifier-contracts/contract-client.js';
 import type { Database } from '../database/database.js';
 import { failPoint } from '../fail-points.js';
 import type { ChainPort, Clock, MinedTransaction, TransactionSigner } from '../ports.js';
@@ -67,13 +67,39 @@ export class TransactionJournal {
    * CHAIN_FEE_TOO_LOW, CHAIN_NONCE_LOST, CHAIN_UNAVAILABLE, POSTER_ELSEWHERE.
    */
   async perform(key: string, call: Call): Promise<Performed | null> {
-    if (!(await this.isKnown(key))) await this.store(key, call);
+    await this.prepare(key, call);
     const until = Date.now() + this.parts.patienceMs;
     for (;;) {
       const mined = await this.look(key);
       if (mined !== null || Date.now() >= until) return mined;
       await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
     }
+  }
+
+  /** Signs and stores, unless that is done; nothing is sent. @throws AssayError as `perform` */
+  async prepare(key: string, call: Call): Promise<void> {
+    if (!(await this.isKnown(key))) await this.store(key, call);
+  }
+
+  /**
+   * Looks again for an effect that was had before; where a reorganisation has taken it out, it is sent again.
+   * @returns null where it is not mined (again) yet, or was never asked for.
+   */
+  async recheck(key: string): Promise<Performed | null> {
+    return (await this.isKnown(key)) ? this.look(key) : null;
+  }
+
+  /**
+   * After a reorganisation: `recheck` of all that was mined above a block.
+   * @throws AssayError as `perform`: what the first that failed threw, after all have been tried.
+   */
+  async recheckAbove(block: number): Promise<void> {
+    const mined = await this.parts.database.query<{ key: string }>(
+      `SELECT i.key FROM assay.intents i JOIN assay.txs t ON t.hash = i.mined_tx
+        WHERE i.signer = $1 AND t.block_number > $2 ORDER BY i.nonce`,
+      [this.address, block],
+    );
+    await this.lookAtAll(mined);
   }
 
   /**
@@ -94,8 +120,12 @@ export class TransactionJournal {
       [this.address, unused],
     );
     for (const { key } of takenOut) await this.forgetMined(key);
+    await this.lookAtAll([...takenOut, ...open]);
+  }
+
+  private async lookAtAll(intents: readonly { readonly key: string }[]): Promise<void> {
     const failures: unknown[] = [];
-    for (const { key } of [...takenOut, ...open]) {
+    for (const { key } of intents) {
       try {
         await this.look(key);
       } catch (error) {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { postgresMissing, startPostgres, type PrivatePostgres } from '../../test/kill/servers/private-postgres.js';
 import type { Database } from './database.js';
+import { MIGRATIONS } from './migrations/index.js';
 import { openPglite } from './open-pglite.js';
 import { openPostgres } from './open-postgres.js';
 
@@ -122,7 +123,7 @@ function contract(open: () => Promise<Database>): void {
 
   it('migrates once', async () => {
     const again = await database.query<{ version: number }>('SELECT version FROM assay.migration ORDER BY version');
-    expect(again).toEqual([{ version: 1 }, { version: 2 }, { version: 3 }]);
+    expect(again).toEqual([{ version: 1 }, { version: 2 }, { version: 3 }, { version: 4 }]);
   });
 }
 
@@ -143,13 +144,15 @@ describe('PGlite', () => {
     const directory = join(scratch, 'older');
     const older = await openPglite(directory);
     await older.execute(`
-      DROP TABLE assay.proofs;
-      ALTER TABLE assay.receipts DROP COLUMN lane;
-      ALTER TABLE assay.work DROP CONSTRAINT work_step_check;
-      ALTER TABLE assay.work ADD CONSTRAINT work_step_check
-        CHECK (step IN ('run', 'route', 'sign', 'sealing', 'batched', 'post', 'audit', 'settle', 'done'));
-      CREATE INDEX receipts_open ON assay.receipts (signed_at) WHERE batch_hash IS NULL;
-      DELETE FROM assay.migration WHERE version = 3;
+      DROP SCHEMA assay CASCADE;
+      CREATE SCHEMA assay;
+      CREATE TABLE assay.migration (version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`);
+    for (const { version, name, sql } of MIGRATIONS.filter(({ version }) => version < 3)) {
+      await older.execute(sql);
+      await older.execute('INSERT INTO assay.migration (version, name) VALUES ($1, $2)', [version, name]);
+    }
+    await older.execute(`
+      INSERT INTO assay.work (subject, kind, step, attempt, due_at, hinted_at) VALUES ('0x0c', 'order', 'route', 2, 0, 0);
       INSERT INTO assay.work (subject, kind, step, attempt, due_at, hinted_at) VALUES ('0x0a', 'order', 'sealing', 3, 0, 0);
       INSERT INTO assay.orders (order_hash, requester, idempotency_key, order_json, signature, model_digest, input_file, created_at)
         VALUES ('0x0a', '0x01', 'key', '{"lane": "sampled"}', '0x', '0x', '', 0);
@@ -160,7 +163,11 @@ describe('PGlite', () => {
     expect(await present.query('SELECT receipt_hash, lane FROM assay.receipts')).toEqual([
       { receipt_hash: '0x0b', lane: 'sampled' },
     ]);
-    expect(await present.execute(`UPDATE assay.work SET step = 'prove'`)).toBe(1);
+    expect(await present.execute(`UPDATE assay.work SET step = 'prove'`)).toBe(2);
+    expect(await present.execute(`UPDATE assay.work SET step = 'accept'`)).toBe(2);
+    expect(await present.query('SELECT chain_state, acceptance FROM assay.orders')).toEqual([
+      { chain_state: 'none', acceptance: null },
+    ]);
     await expect(present.execute(`UPDATE assay.work SET step = 'express'`)).rejects.toThrow('work_step_check');
     await present.close();
   });

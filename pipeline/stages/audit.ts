@@ -25,16 +25,18 @@ import {
   type BoundReceipt,
   type Party,
 } from '../../sampler/index.js';
+import type { CourtTerms } from '../../verifier-contracts/court-terms.js';
 import type { Queryable } from '../database/database.js';
 import { failPoint } from '../fail-points.js';
-import type { CheckerPort, NodePort, Roots } from '../ports.js';
+import type { CheckerPort, CourtPort, NodePort, Roots } from '../ports.js';
 import { decodeValues } from '../store/values-file.js';
 import { fenced, type Claim } from '../work/claim.js';
 import type { StepEnd } from '../work/runner.js';
 import type { StageContext } from './context.js';
 import { loadBatch, type BatchedReceipt, type StoredBatch } from './load-batch.js';
 import { loadOrder } from './load-order.js';
-import { performForBatch } from './perform.js';
+import { performOnce, refusalOf } from './perform.js';
+import { commitStands, reorganised, voidDraw } from './reorganised.js';
 import { windowClosed } from './window-closed.js';
 import { within } from './within.js';
 
@@ -45,29 +47,34 @@ export async function auditBatch(context: StageContext, claim: Claim): Promise<S
   if (header === null || commitTx === null)
     throw new AssayError('INTERNAL', `Batch ${batchHash} is to be audited but was not committed.`);
 
-  const mined = await chain.minedAs(commitTx);
-  if (mined === null || mined.blockHash !== batch.commitBlockHash) return reorganised(batch);
+  if (!(await commitStands(context, batch))) return reorganised(context, batch);
 
-  let seed = await chain.seedOf(batchHash);
+  const court = await chain.courtOf(header.policyHash);
+  let seed = await court.seedOf(batchHash);
   if (seed === null) {
-    if ((await chain.blockNumber()) <= chain.drawBlockOf(header)) return { kind: 'wait', forMs: pollMs };
+    if ((await chain.blockNumber()) <= court.drawBlockOf(header)) {
+      // Nobody will fix a seed any more; blocks may be slower than the window.
+      if (await windowClosed(chain, court, header)) return { kind: 'advance', next: 'settle' };
+      return { kind: 'wait', forMs: pollMs };
+    }
     try {
-      if ((await performForBatch(context, 'seed', batchHash, chain.fixSeedCall(header))) === null)
+      if ((await performOnce(context, 'seed', batchHash, court.fixSeedCall(header))) === null)
         return { kind: 'wait', forMs: pollMs };
     } catch (error) {
+      const refusal = refusalOf(error);
       if (!(error instanceof AssayError) || error.code !== 'CHAIN_REVERTED') throw error;
       // Nobody fixed the seed in time: the receipts are void, which the contract itself will say.
-      if (error.meta['error'] === 'AuditClosed') return { kind: 'advance', next: 'settle' };
+      if (refusal?.name === 'AuditClosed') return { kind: 'advance', next: 'settle' };
       // The newest block may not have been a block later when the call was tried; or somebody else was first.
-      if (error.meta['error'] === 'SeedTooEarly') return { kind: 'wait', forMs: pollMs };
+      if (refusal?.name === 'SeedTooEarly') return { kind: 'wait', forMs: pollMs };
     }
-    seed = await chain.seedOf(batchHash);
+    seed = await court.seedOf(batchHash);
     if (seed === null) return { kind: 'wait', forMs: pollMs };
   }
   failPoint('audit.after-seed');
   // Stored even where the window has closed: settling compares the seed with the one drawn by.
-  await storeDraw(context, claim, batch, seed);
-  if (await windowClosed(chain, header)) return { kind: 'advance', next: 'settle' };
+  await storeDraw(context, claim, batch, court.terms, seed);
+  if (await windowClosed(chain, court, header)) return { kind: 'advance', next: 'settle' };
   do {
     const open = await database.query<{ batch_index: number }>(
       'SELECT batch_index FROM assay.draws WHERE batch_hash = $1 AND finding IS NULL ORDER BY batch_index',
@@ -82,7 +89,7 @@ export async function auditBatch(context: StageContext, claim: Claim): Promise<S
         silent.push({ index, error });
       }
     }
-    if (silent.length > 0) await giveUp(context, claim, batch, silent);
+    if (silent.length > 0) await giveUp(context, claim, batch, court, silent);
   } while (await widenDraw(context, claim, batch));
   return { kind: 'advance', next: 'settle' };
 }
@@ -101,11 +108,11 @@ async function giveUp(
   context: StageContext,
   claim: Claim,
   { batchHash, header }: StoredBatch,
+  court: CourtPort,
   silent: readonly { readonly index: number; readonly error: AssayError }[],
 ): Promise<void> {
-  const { chain } = context;
-  const halfOver = (chain.drawBlockOf(header!) + chain.auditDeadlineOf(header!)) / 2;
-  if ((await chain.blockNumber()) < halfOver) throw silent[0]!.error;
+  const halfOver = (header!.committedAt + court.auditDeadlineOf(header!)) / 2;
+  if ((await context.chain.clock()) < halfOver) throw silent[0]!.error;
   await fenced(context.database, claim, async (tx) => {
     for (const { index, error } of silent) await storeFinding(tx, batchHash, index, 'undecided', error.message);
   });
@@ -126,31 +133,16 @@ function storeFinding(
   ]);
 }
 
-/** The commit left the chain: the same bytes are sent again, and the next block draws anew. */
-function reorganised({ batchHash }: StoredBatch): StepEnd {
-  return {
-    kind: 'advance',
-    next: 'post',
-    write: async (tx) => {
-      await voidDraw(tx, batchHash);
-      await tx.execute(
-        `UPDATE assay.batches SET commit_tx = NULL, commit_block = NULL, commit_block_hash = NULL, header_json = NULL, seed = NULL, drawn_at = NULL
-          WHERE batch_hash = $1`,
-        [batchHash],
-      );
-    },
-  };
-}
-
-async function voidDraw(tx: Queryable, batchHash: Hex): Promise<void> {
-  await tx.execute('DELETE FROM assay.audits WHERE batch_hash = $1', [batchHash]);
-  await tx.execute('DELETE FROM assay.draws WHERE batch_hash = $1', [batchHash]);
-}
-
 /** Step 3, once: a repeated call with the same seed finds it done. */
-async function storeDraw(context: StageContext, claim: Claim, batch: StoredBatch, seed: Hex): Promise<void> {
+async function storeDraw(
+  context: StageContext,
+  claim: Claim,
+  batch: StoredBatch,
+  { drawRatePpm }: CourtTerms,
+  seed: Hex,
+): Promise<void> {
   if (batch.seed === seed) return;
-  const drawn = drawBatch(seed, boundReceipts(batch), context.chain.policy.drawRatePpm);
+  const drawn = drawBatch(seed, boundReceipts(batch), drawRatePpm);
   failPoint('audit.before-draw');
   await fenced(context.database, claim, async (tx) => {
     await voidDraw(tx, batch.batchHash);
@@ -216,6 +208,12 @@ async function auditReceipt(
   index: number,
   posted: BatchedReceipt,
 ): Promise<void> {
+  if (!posted.ours) {
+    // In somebody else's batch: its input is not here, so that it is for those to check who have it.
+    throw new AssayError('CHECKER_NONE', `Receipt ${index} of batch ${batchHash} is for no order that is known here.`, {
+      meta: { batchHash, index },
+    });
+  }
   const executor = { party: await executorOf(context, posted.receipt.executor), roots: posted.receipt };
   const known = await readOpinions(context, batchHash, index);
   const first = known[0] ?? (await checkOnce(context, claim, batchHash, seed, index, 1, posted, [executor.party]));

@@ -1,40 +1,62 @@
-/** A call of the contract for one batch, made once; where it was mined but reverted, another try is another intent. */
+/** A call of the contracts for one order, opening or batch, made once; where it was mined but reverted, another try is another intent. */
 import { AssayError } from '../../common/errors.js';
-import type { Call } from '../../verifier-contracts/rollup-client.js';
+import type { Call } from '../../verifier-contracts/contract-client.js';
 import type { Performed } from '../chain/transaction-journal.js';
+import { failPoint } from '../fail-points.js';
 import type { StageContext } from './context.js';
+
+export type Effect = 'open' | 'commit' | 'seed' | 'verdict' | 'pay' | 'expire';
+/** What a test may kill the process around. */
+type Watched = 'open' | 'post-proved' | 'pay' | 'expire';
 
 /** Tries beyond this are pointless: the call is refused at estimation, or something is wrong that gas cannot mend. */
 const MOST_REVERTS = 5;
 
 /**
+ * @param subject of the effect, and of its intents' keys: `effect-subject-try`
  * @returns the mined transaction, or null while it is not mined.
  * @throws AssayError CHAIN_REVERTED when the call would revert, or was mined and reverted too often.
  */
-export async function performForBatch(
+export async function performOnce(
   context: StageContext,
-  what: 'commit' | 'seed' | 'verdict',
-  batchHash: string,
+  effect: Effect,
+  subject: string,
   call: Call,
+  watched?: Watched,
 ): Promise<Performed | null> {
-  const reverted = await context.database.query(
+  const { database, journal } = context;
+  const reverted = await database.query(
     `SELECT 1 FROM assay.intents i JOIN assay.txs t ON t.hash = i.mined_tx WHERE i.key LIKE $1 AND t.reverted`,
-    [`${what}-${batchHash}-%`],
+    [`${effect}-${subject}-%`],
   );
+  const which = `${effect} of ${subject}`;
   if (reverted.length >= MOST_REVERTS) {
-    throw new AssayError(
-      'CHAIN_REVERTED',
-      `${what} of batch ${batchHash} was mined and reverted ${reverted.length} times.`,
-      { meta: { what, batchHash } },
-    );
+    throw new AssayError('CHAIN_REVERTED', `${which} was mined and reverted ${reverted.length} times.`, {
+      meta: { effect, subject },
+    });
   }
-  const performed = await context.journal.perform(`${what}-${batchHash}-${reverted.length}`, call);
+  const key = `${effect}-${subject}-${reverted.length}`;
+  if (watched !== undefined) failPoint(`${watched}.before-sign`);
+  await journal.prepare(key, call);
+  if (watched !== undefined) failPoint(`${watched}.after-stored`);
+  const performed = await journal.perform(key, call);
+  if (performed !== null && watched !== undefined) failPoint(`${watched}.after-mined`);
   if (performed?.reverted === true) {
-    throw new AssayError(
-      'CHAIN_REVERTED',
-      `${what} of batch ${batchHash} was mined in ${performed.hash} and reverted.`,
-      { meta: { what, batchHash, hash: performed.hash } },
-    );
+    throw new AssayError('CHAIN_REVERTED', `${which} was mined in ${performed.hash} and reverted.`, {
+      meta: { effect, subject, hash: performed.hash },
+    });
   }
   return performed;
+}
+
+/** The contract's own name for why it refused; null for any other failure. */
+export function refusalOf(error: unknown): { readonly name: string; readonly args: readonly string[] } | null {
+  if (!(error instanceof AssayError) || error.code !== 'CHAIN_REVERTED') return null;
+  const { error: name, args } = error.meta as { error?: unknown; args?: readonly string[] };
+  return typeof name === 'string' ? { name, args: args ?? [] } : null;
+}
+
+/** Has the block of a transaction as many on top of it, its own included, as are wanted? */
+export async function isDeepEnough(context: StageContext, { blockNumber }: Performed): Promise<boolean> {
+  return (await context.chain.blockNumber()) - blockNumber + 1 >= context.confirmations;
 }

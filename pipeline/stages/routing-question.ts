@@ -7,14 +7,14 @@ import { within } from './within.js';
 
 /**
  * What the routing policy wants to know about an order. The price stands for the value at risk.
- * @param nowMs when the requester's time begins
+ * @param now by the contract's clock, as the order's times are
  * @throws AssayError PROVER_FAILED, NODE_TIMEOUT where a prover was to be asked and did not answer
  */
 export async function routingQuestion(
   context: Pick<StageContext, 'openLanes' | 'provers' | 'proveTimeoutMs'>,
   bundle: Bundle,
   order: Pick<JobOrder, 'items' | 'price' | 'deliverBy'> & { readonly lane: Lane | 'auto' },
-  nowMs: number,
+  now: number,
 ): Promise<RoutingQuestion> {
   const wanted = context.openLanes.includes('zk') && (order.lane === 'zk' || order.lane === 'auto');
   return {
@@ -23,7 +23,7 @@ export async function routingQuestion(
     arithmetic: 'exact',
     items: order.items,
     valueAtRisk: order.price,
-    finalWithinMs: Math.max(0, order.deliverBy * 1_000 - nowMs),
+    finalWithinMs: Math.max(0, order.deliverBy - now) * 1_000,
     requested: order.lane,
     open: context.openLanes,
     proof: wanted ? await prospect(context, bundle, order.items) : null,

@@ -1,14 +1,13 @@
-/** Sealing: receipts without a batch become one, when there are enough of them or the oldest has waited long enough. */
+/**
+ * Sealing: receipts without a batch become one. Those of the sampled lane when there are enough of them or the oldest has
+ * waited long enough; one of the zk lane is a batch by itself, since a proof is of one receipt.
+ */
 import { randomBytes } from 'node:crypto';
 import { batchHash, batchRoot, leafHash } from '../../receipts/index.js';
 import type { Hex, Lane } from '../../receipts/types.js';
 import { failPoint } from '../fail-points.js';
-import type { ReceiptJson } from '../store/order-json.js';
 import { enqueue } from '../work/claim.js';
 import type { StageContext } from './context.js';
-
-/** Receipts of the zk lane stand by their proof: no contract of this release takes them. */
-const LANE: Lane = 'sampled';
 
 export interface SealRule {
   /** Most receipts of a batch, 1 to 256. */
@@ -17,36 +16,60 @@ export interface SealRule {
   readonly ageMs: number;
 }
 
-/** @returns the hash of the batch that was sealed, or null where none was due. */
-export async function sealBatch(context: StageContext, rule: SealRule): Promise<Hex | null> {
-  const { database, chain, journal, clock } = context;
-  const now = clock();
-  const [open] = await database.query<{ count: number; oldest: string | null }>(
-    'SELECT COUNT(*)::int AS count, MIN(signed_at) AS oldest FROM assay.receipts WHERE batch_hash IS NULL AND lane = $1',
-    [LANE],
-  );
-  if (open === undefined || open.count === 0) return null;
-  if (open.count < rule.size && Number(open.oldest) > now - rule.ageMs) return null;
+interface Waiting {
+  readonly lane: Lane;
+  readonly policy_hash: Hex;
+  readonly count: number;
+  readonly oldest: string;
+}
 
-  const sealed = await database.transaction(async (tx) => {
-    const rows = await tx.query<{ receipt_hash: Hex; order_hash: string; receipt_json: ReceiptJson }>(
-      `SELECT receipt_hash, order_hash, receipt_json FROM assay.receipts WHERE batch_hash IS NULL AND lane = $2
-        ORDER BY signed_at, receipt_hash LIMIT $1 FOR UPDATE SKIP LOCKED`,
-      [rule.size, LANE],
+const PROVED: SealRule = { size: 1, ageMs: 0 };
+
+/** @returns the hash of the batch that was sealed, or null where none was due. */
+export async function sealBatch(context: StageContext, sampled: SealRule): Promise<Hex | null> {
+  const now = context.clock();
+  const waiting = await context.database.query<Waiting>(
+    `SELECT r.lane, r.receipt_json ->> 'policyHash' AS policy_hash, COUNT(*)::int AS count, MIN(r.signed_at) AS oldest
+       FROM assay.receipts r JOIN assay.work w ON w.subject = r.order_hash
+      WHERE r.batch_hash IS NULL AND w.step = 'sealing' GROUP BY 1, 2`,
+  );
+  for (const group of waiting) {
+    const { size, ageMs } = group.lane === 'zk' ? PROVED : sampled;
+    if (group.count < size && Number(group.oldest) > now - ageMs) continue;
+    const sealed = await seal(context, group, size, now);
+    if (sealed === null) continue;
+    failPoint('seal.after-commit');
+    return sealed;
+  }
+  return null;
+}
+
+function seal(
+  { database, chain, journal }: StageContext,
+  { lane, policy_hash: policyHash }: Pick<Waiting, 'lane' | 'policy_hash'>,
+  size: number,
+  now: number,
+): Promise<Hex | null> {
+  return database.transaction(async (tx) => {
+    const rows = await tx.query<{ receipt_hash: Hex; order_hash: string }>(
+      `SELECT r.receipt_hash, r.order_hash FROM assay.receipts r JOIN assay.work w ON w.subject = r.order_hash
+        WHERE r.batch_hash IS NULL AND w.step = 'sealing' AND r.lane = $2 AND r.receipt_json ->> 'policyHash' = $3
+        ORDER BY r.signed_at, r.receipt_hash LIMIT $1 FOR UPDATE OF r SKIP LOCKED`,
+      [size, lane, policyHash],
     );
     if (rows.length === 0) return null;
-    const lane = LANE;
     const salt: Hex = `0x${randomBytes(32).toString('hex')}`;
     const poster = journal.address as Hex;
     const root = batchRoot(rows.map((row, index) => leafHash(index, lane, row.receipt_hash)));
-    const hash = batchHash({ lane, count: rows.length, poster, salt, batchRoot: root }, chain.domain);
+    const identity = { lane, count: rows.length, poster, salt, policyHash, batchRoot: root };
+    const hash = batchHash(identity, chain.domain);
     await tx.execute(
       `INSERT INTO assay.work (subject, kind, step, attempt, due_at, hinted_at) VALUES ($1, 'batch', 'post', 1, $2, $2)`,
       [hash, now],
     );
     await tx.execute(
-      'INSERT INTO assay.batches (batch_hash, salt, poster, count, sealed_at) VALUES ($1, $2, $3, $4, $5)',
-      [hash, salt, poster, rows.length, now],
+      'INSERT INTO assay.batches (batch_hash, salt, poster, count, sealed_at, lane, policy_hash) VALUES ($1, $2, $3, $4, $5, $6, $7)',
+      [hash, salt, poster, rows.length, now, lane, policyHash],
     );
     await tx.execute(
       `UPDATE assay.receipts r SET batch_hash = $1, batch_index = o.at - 1
@@ -60,6 +83,4 @@ export async function sealBatch(context: StageContext, rule: SealRule): Promise<
     failPoint('seal.before-commit');
     return hash;
   });
-  if (sealed !== null) failPoint('seal.after-commit');
-  return sealed;
 }

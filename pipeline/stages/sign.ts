@@ -10,6 +10,7 @@ import { receiptToJson } from '../store/order-json.js';
 import type { Claim } from '../work/claim.js';
 import type { StepEnd } from '../work/runner.js';
 import type { StageContext } from './context.js';
+import { undelivered } from './executor-of.js';
 import { loadOrder } from './load-order.js';
 import { within } from './within.js';
 
@@ -47,11 +48,10 @@ export async function signOrderReceipt(context: StageContext, claim: Claim): Pro
     issuedAt: Math.floor(Number(run.finished_at) / 1_000),
   };
   const terms = checkTerms(receipt, order, chain.domain);
-  if (terms.verdict !== 'valid') {
-    throw new AssayError('ORDER_UNDELIVERED', `Order ${orderHash} cannot be delivered: ${terms.reason}.`, {
-      meta: { orderHash, reason: terms.reason },
-    });
-  }
+  if (terms.verdict === 'invalid') throw undelivered(orderHash, terms.reason);
+  // Whether it is in time the chain will judge, by its clock: what has no chance any more is not signed.
+  const now = await chain.clock();
+  if (now > order.deliverBy) throw undelivered(orderHash, `it was due by ${order.deliverBy}, and it is ${now}`);
   const executor = context.executors.find(({ address }) => address === run.executor);
   if (executor === undefined) {
     // No other may sign for it: this one's journal may hold a signature already.

@@ -7,7 +7,8 @@
  *                                     receipt and proof are kept as evidence. First the model is run once here: where it
  *                                     gives the receipt's output, the key is not of this model, and nobody is condemned
  *
- * No contract of this release takes receipts of this lane: they are not posted, and stand by their proof.
+ * The receipt stands by its proof: its outcome is known here, before anything of it is on chain. What is accepted is posted
+ * with the proof, as the contract reads it; an order that was answered wrongly is left to expire.
  */
 import { AssayError } from '../../common/errors.js';
 import { evaluateGraph, outputRoot, type Bundle } from '../../graph/index.js';
@@ -65,11 +66,22 @@ export async function verifyOrderProof(context: StageContext, claim: Claim): Pro
     if (error instanceof AssayError && isLost(error)) return refused(context, claim, error);
     throw error;
   }
-  const shown = checkOrderProof({ key, srs: prover.srs }, { ...receipt, orderHash, inputs }, proof, published);
+  const keyFile = { key, srs: prover.srs };
+  const shown = checkOrderProof(keyFile, { ...receipt, orderHash, inputs }, proof, published);
   if (shown.verdict === 'invalid') return refused(context, claim, new AssayError('PROOF_INVALID', shown.reason));
   failPoint('verify.after-verify');
-  if (outputRoot(bundle.graph, shown.outputs, order.items) === receipt.outputRoot)
-    return { kind: 'advance', next: 'done', write: (tx) => writeFinding(tx, context, orderHash, 'match', null) };
+  if (outputRoot(bundle.graph, shown.outputs, order.items) === receipt.outputRoot) {
+    const evidence = context.encodeEvidence({ key: keyFile, graph: bundle.graph, receipt, inputs, proof, published });
+    const evidenceFile = await store.put(evidence);
+    return {
+      kind: 'advance',
+      next: 'sealing',
+      write: async (tx) => {
+        await writeFinding(tx, context, orderHash, 'match', null);
+        await tx.execute('UPDATE assay.proofs SET evidence_file = $2 WHERE order_hash = $1', [orderHash, evidenceFile]);
+      },
+    };
+  }
   requireModelsKey(bundle, inputs, receipt);
   // For the error's text alone: a file that cannot be read does not hold up the verdict.
   const outputs = await store.get(row.output_file).then(
@@ -78,7 +90,7 @@ export async function verifyOrderProof(context: StageContext, claim: Claim): Pro
   );
   return {
     kind: 'advance',
-    next: 'done',
+    next: 'expire',
     write: async (tx) => {
       await writeFinding(tx, context, orderHash, 'executor-wrong', wrongAnswer(receipt, shown.outputs, outputs));
       await tx.execute(

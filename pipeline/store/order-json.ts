@@ -7,11 +7,13 @@ type Json<T> = { readonly [K in keyof T]: T[K] extends bigint ? string : T[K] };
 export const orderToJson = (order: JobOrder): Json<JobOrder> => ({
   ...order,
   price: String(order.price),
+  surcharge: String(order.surcharge),
   nonce: String(order.nonce),
 });
 export const orderFromJson = (json: Json<JobOrder>): JobOrder => ({
   ...json,
   price: BigInt(json.price),
+  surcharge: BigInt(json.surcharge),
   nonce: BigInt(json.nonce),
 });
 

@@ -5,11 +5,11 @@
 import type { Database, Queryable } from '../database/database.js';
 import { failPoint } from '../fail-points.js';
 import type { Hint } from '../queue/step-queue.js';
-import { isActive, type ActiveStep, type Step } from './steps.js';
+import { isActive, WHEN_THE_CHAIN_SAYS, type ActiveStep, type Kind, type Step } from './steps.js';
 
 export interface Claim {
   readonly subject: string;
-  readonly kind: 'order' | 'batch';
+  readonly kind: Kind;
   readonly step: ActiveStep;
   readonly attempt: number;
   readonly retries: number;
@@ -26,7 +26,7 @@ export class Fenced extends Error {
 /** @returns null where the hint is stale, not due yet, or another worker has the attempt. */
 export async function claimStep(database: Database, hint: Hint, instance: string, now: number): Promise<Claim | null> {
   if (!isActive(hint.step)) return null;
-  const rows = await database.query<{ kind: 'order' | 'batch'; retries: number }>(
+  const rows = await database.query<{ kind: Kind; retries: number }>(
     `WITH claimed AS (
        UPDATE assay.work SET claimed_by = $4, claimed_at = $5
         WHERE subject = $1 AND step = $2 AND attempt = $3 AND claimed_by IS NULL AND due_at <= $5
@@ -67,10 +67,14 @@ export function fenced<T>(database: Database, claim: Claim, work: (tx: Queryable
   });
 }
 
-/** Ends the attempt and makes `next` due, in the transaction of the step's own changes. @throws Fenced */
+/**
+ * Ends the attempt and makes `next` due, in the transaction of the step's own changes; `expire` when the chain says so.
+ * @throws Fenced
+ */
 export async function advance(tx: Queryable, claim: Claim, next: Step, now: number): Promise<void> {
-  await release(tx, claim, { outcome: 'done', next, retries: 0, dueAt: now, error: null }, now);
-  if (isActive(next)) await enqueue(tx, claim.subject, next, claim.attempt + 1);
+  const dueAt = next === 'expire' ? WHEN_THE_CHAIN_SAYS : now;
+  await release(tx, claim, { outcome: 'done', next, retries: 0, dueAt, error: null }, now);
+  if (isActive(next) && dueAt === now) await enqueue(tx, claim.subject, next, claim.attempt + 1);
 }
 
 /**
@@ -137,4 +141,25 @@ async function release(
 /** Asks for a hint, in the transaction that makes the step due. */
 export async function enqueue(tx: Queryable, subject: string, step: ActiveStep, attempt: number): Promise<void> {
   await tx.execute('INSERT INTO assay.outbox (subject, step, attempt) VALUES ($1, $2, $3)', [subject, step, attempt]);
+}
+
+/**
+ * Moves orders or batches on which nobody is at work to a step that is due now; to `expire` when the chain says so. In
+ * the transaction of the changes that lead there.
+ */
+export async function moveTo(
+  tx: Queryable,
+  subjects: readonly string[],
+  step: 'accept' | 'run' | 'audit' | 'post' | 'pay' | 'expire',
+  now: number,
+): Promise<void> {
+  const dueAt = step === 'expire' ? WHEN_THE_CHAIN_SAYS : now;
+  await tx.execute(
+    `WITH moved AS (
+       UPDATE assay.work SET step = $2, attempt = attempt + 1, retries = 0, due_at = $3, hinted_at = $4, claimed_by = NULL
+        WHERE subject = ANY($1::text[]) RETURNING subject, attempt
+     )
+     INSERT INTO assay.outbox (subject, step, attempt) SELECT subject, $2, attempt FROM moved WHERE $3 <= $4`,
+    [subjects, step, dueAt, now],
+  );
 }

@@ -5,14 +5,16 @@ import type { Database, Queryable } from '../database/database.js';
 import { failPoint } from '../fail-points.js';
 import type { Hint } from '../queue/step-queue.js';
 import { advance, again, claimStep, Fenced, type Claim } from './claim.js';
-import type { ActiveStep, Step } from './steps.js';
+import { WHEN_THE_CHAIN_SAYS, type ActiveStep, type Step } from './steps.js';
 
 /** What a step ends with. */
 export type StepEnd =
   /** Done: `write` and the change of step are committed together. */
   | { readonly kind: 'advance'; readonly next: Step; readonly write?: (tx: Queryable) => Promise<void> }
   /** Not ready (a block to come, a transaction to be mined): look again later. No failure. */
-  | { readonly kind: 'wait'; readonly forMs: number };
+  | { readonly kind: 'wait'; readonly forMs: number }
+  /** Not before the chain's clock has passed the order's `deliver_by`, or the batch's `unpaid_until`. */
+  | { readonly kind: 'wait'; readonly forMs: 'when the chain says' };
 
 export type Stage = (claim: Claim) => Promise<StepEnd>;
 
@@ -20,7 +22,7 @@ export type Stage = (claim: Claim) => Promise<StepEnd>;
 export type OnFailure = (
   claim: Claim,
   error: AssayError,
-) => Promise<'retry' | { readonly write: (tx: Queryable) => Promise<void> }>;
+) => Promise<'retry' | { readonly next: Step; readonly write: (tx: Queryable) => Promise<void> }>;
 
 export interface RunnerParts {
   readonly database: Database;
@@ -67,15 +69,12 @@ export class Runner {
     try {
       const end = await stages[claim.step](claim);
       if (end.kind === 'wait') {
+        const now = clock();
+        const dueAt = end.forMs === 'when the chain says' ? WHEN_THE_CHAIN_SAYS : now + end.forMs;
         await database.transaction((tx) =>
-          again(
-            tx,
-            claim,
-            { outcome: 'waiting', retries: claim.retries, dueAt: clock() + end.forMs, error: null },
-            clock(),
-          ),
+          again(tx, claim, { outcome: 'waiting', retries: claim.retries, dueAt, error: null }, now),
         );
-        onChange(claim, end.forMs);
+        onChange(claim, dueAt === WHEN_THE_CHAIN_SAYS ? 0 : dueAt - now);
         return;
       }
       failPoint('step.before-commit');
@@ -104,7 +103,7 @@ export class Runner {
         onChange(claim, waitMs);
       } else {
         await database.transaction(async (tx) => {
-          await advance(tx, claim, 'done', clock());
+          await advance(tx, claim, verdict.next, clock());
           await verdict.write(tx);
         });
         onChange(claim, 0);

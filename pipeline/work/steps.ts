@@ -1,17 +1,38 @@
-/** The steps of an order and of a batch. Names of the queues, and values of `assay.work.step`. */
+/** The steps of an order, an opening and a batch. Names of the queues, and values of `assay.work.step`. */
 
 /** Steps that somebody has to work on. */
-export const ACTIVE_STEPS = ['run', 'route', 'sign', 'prove', 'verify', 'post', 'audit', 'settle'] as const;
+export const ACTIVE_STEPS = [
+  'accept',
+  'open',
+  'run',
+  'sign',
+  'prove',
+  'verify',
+  'post',
+  'audit',
+  'settle',
+  'pay',
+  'expire',
+] as const;
 export type ActiveStep = (typeof ACTIVE_STEPS)[number];
 
 /** Steps that may sign transactions: only the holder of the poster's lock works on them. */
-export const CHAIN_STEPS: readonly ActiveStep[] = ['post', 'audit', 'settle'];
+export const CHAIN_STEPS: readonly ActiveStep[] = ['open', 'post', 'audit', 'settle', 'pay', 'expire'];
 
 /** Steps of the zk lane: only a process with a prover works on them. */
 export const PROOF_STEPS: readonly ActiveStep[] = ['prove', 'verify'];
 
-/** An order in `sealing` waits for a batch, one in `batched` for that batch's end. */
-export type Step = ActiveStep | 'sealing' | 'batched' | 'done';
+/**
+ * An order in `opening` waits for one, an order in `sealing` for a batch, one in `batched` for that batch's end.
+ */
+export const PASSIVE_STEPS = ['opening', 'sealing', 'batched', 'done'] as const;
+export type Step = ActiveStep | (typeof PASSIVE_STEPS)[number];
+
+/** What a step is done on. */
+export type Kind = 'order' | 'opening' | 'batch';
+
+/** When a step is due that waits for the chain's clock: the sweeper makes it due when its time has come. */
+export const WHEN_THE_CHAIN_SAYS = 8_640_000_000_000_000;
 
 export function isActive(step: string): step is ActiveStep {
   return (ACTIVE_STEPS as readonly string[]).includes(step);

@@ -5,6 +5,7 @@
  *  2. A step that has become due since its last hint, or whose hint has gone unanswered, is hinted at.
  */
 import type { Database } from '../database/database.js';
+import { PASSIVE_STEPS, WHEN_THE_CHAIN_SAYS } from './steps.js';
 
 export interface SweepOptions {
   readonly instance: string;
@@ -19,7 +20,7 @@ export interface SweepOptions {
 /** A claim of ours that is younger may have been made while `atWork` was being read. */
 const CLAIM_GRACE_MS = 5_000;
 
-const ACTIVE = `step NOT IN ('sealing', 'batched', 'done')`;
+const ACTIVE = `step NOT IN (${PASSIVE_STEPS.map((step) => `'${step}'`).join(', ')})`;
 
 export async function heartbeat(database: Database, instance: string, now: number): Promise<void> {
   await database.execute(
@@ -56,6 +57,21 @@ export async function sweep(database: Database, options: SweepOptions, now: numb
       [now, now - options.hintAgainMs],
     );
   });
+}
+
+/**
+ * Makes due what waited for the chain's clock: orders whose `deliverBy` has passed, and batches whose outputs can no
+ * longer be demanded.
+ * @param chainClock the contract's
+ */
+export async function wakeByChainClock(database: Database, chainClock: number, now: number): Promise<void> {
+  await database.execute(
+    `UPDATE assay.work w SET due_at = $2 FROM (
+       SELECT order_hash AS subject, deliver_by AS until FROM assay.orders
+       UNION ALL SELECT batch_hash, unpaid_until FROM assay.batches) t
+      WHERE t.subject = w.subject AND t.until < $1 AND w.step IN ('expire', 'pay') AND w.claimed_by IS NULL AND w.due_at = $3`,
+    [chainClock, now, WHEN_THE_CHAIN_SAYS],
+  );
 }
 
 /**

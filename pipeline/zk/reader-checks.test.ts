@@ -18,6 +18,7 @@ import {
   formatReceiptFile,
   hashOrder,
   parseReceiptFile,
+  RECEIPT_FILE_VERSION,
   signOrder,
   signReceipt,
   verifyReceipt,
@@ -156,13 +157,17 @@ describe.each(['scores', 'arg-max'] as const)('a receipt for a model that ends i
     const outputs = [evaluateGraph(graph, inputs, ITEMS)[graph.outputs[0]!]!];
     const order: JobOrder = {
       requester: lower(requester),
+      executor: lower(executor),
       modelDigest: bundle.digest as Hex,
       inputRoot: inputRoot(graph, inputs, ITEMS) as Hex,
       items: ITEMS,
       lane: 'zk',
       policyHash: `0x${'0b'.repeat(32)}`,
       price: 5n,
+      surcharge: 0n,
+      outputBytes: 64,
       deliverBy: 2_000_000_000,
+      validUntil: 2_000_000_000,
       nonce: 1n,
     };
     const receipt: Receipt = {
@@ -181,7 +186,7 @@ describe.each(['scores', 'arg-max'] as const)('a receipt for a model that ends i
     };
     const { proof, published } = await prove(receipt.orderHash, inputs);
     file = {
-      version: 1,
+      version: RECEIPT_FILE_VERSION,
       domain: DOMAIN,
       receipt,
       signature: await signReceipt(receipt, DOMAIN, executor),

@@ -1,10 +1,10 @@
 /**
  * A small deployment for tests: a hand-made integer model, executors with real keys and journals on the reference
- * evaluator, one of which cheats on demand, checkers under the name of other engines, and a rollup on a private anvil.
+ * evaluator, one of which cheats on demand, and checkers under the name of other engines, at the contracts of deploy.ts.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { NonceManager, Wallet, type JsonRpcProvider } from 'ethers';
+import { AbiCoder, getBytes, id, Wallet, type JsonRpcProvider } from 'ethers';
 import {
   executeJob,
   FlippedOutput,
@@ -13,22 +13,23 @@ import {
   type ExactSession,
   type ExecutionResult,
   type Executor,
+  type ExecutorTerms,
   type Identity,
 } from '../../executor/index.js';
+import { checkAcceptable } from '../../executor/check-acceptable.js';
 import { referenceEngine } from '../../executor/engines/reference.js';
 import { GraphBuilder, inputRoot, makeBundle, type Bundle } from '../../graph/index.js';
-import { hashOrder, hashReceipt, signOrder, signReceipt } from '../../receipts/index.js';
+import { hashOrder, hashReceipt, signAcceptance, signOrder, signReceipt } from '../../receipts/index.js';
 import { modelKeyHash } from '../../prover/verifier/model-key.js';
 import type { Hex, JobOrder, Lane, Receipt, ReceiptDomain } from '../../receipts/types.js';
 import { auditorPort, checkerFromEngine, executorPort } from '../../pipeline/adapters/nodes.js';
-import { rollupChain } from '../../pipeline/chain/rollup-chain.js';
+import { settlementChain } from '../../pipeline/chain/settlement-chain.js';
 import type { PipelinePorts } from '../../pipeline/pipeline.js';
-import type { ProverPort } from '../../pipeline/ports.js';
+import type { EncodeEvidence, ProverPort } from '../../pipeline/ports.js';
 import type { OrderRequest } from '../../pipeline/submit.js';
 import { anvilKey } from '../../verifier-contracts/anvil.js';
 import { connectChain } from '../../verifier-contracts/connect-chain.js';
-import { deployRollup } from '../../verifier-contracts/deploy.js';
-import { RollupClient } from '../../verifier-contracts/rollup-client.js';
+import { SettlementClient } from '../../verifier-contracts/settlement-client.js';
 
 /** y = W x + b, 4 -> 3, with a requantisation and a maximum: every kind of commitment has something to hold. */
 export function tinyBundle(): Bundle {
@@ -94,6 +95,7 @@ export class LocalExecutor implements Executor {
     private readonly identity: Identity,
     private readonly domain: ReceiptDomain,
     folder: string,
+    private readonly terms: ExecutorTerms,
   ) {
     this.address = identity.address;
     this.traces = new TraceStore(join(folder, 'traces'));
@@ -113,6 +115,13 @@ export class LocalExecutor implements Executor {
     };
   }
 
+  async accept(order: JobOrder, signature: Hex): Promise<Hex> {
+    const { journal, signer } = this.identity;
+    const { domain, terms, address: executor } = this;
+    await checkAcceptable(order, signature, { executor, domain, terms });
+    return journal.acceptOnce(hashOrder(order, domain), () => signAcceptance(order, domain, signer));
+  }
+
   sign(receipt: Receipt): Promise<Hex> {
     const { journal, signer } = this.identity;
     return journal.signOnce(receipt.orderHash, hashReceipt(receipt, this.domain), () =>
@@ -125,35 +134,16 @@ export class LocalExecutor implements Executor {
   }
 }
 
-const keyOf = (name: string): Hex => `0x${Buffer.from(name.padEnd(32, '.')).toString('hex')}`;
+const keyOf = (name: string): Hex => id(name) as Hex;
 export const requester = new Wallet(keyOf('requester'));
 /** Strictly ascending by address, as the policy wants them. */
 export const auditors = ['auditor one', 'auditor two', 'auditor three']
   .map((name) => new Wallet(keyOf(name)))
   .sort((a, b) => (a.address.toLowerCase() < b.address.toLowerCase() ? -1 : 1));
 
-export interface DeployOptions {
-  readonly drawRatePpm?: number;
-  readonly auditWindow?: number;
-}
-
-/** @returns the address of a fresh rollup. Paid for by anvil's account 9, so that account 0 posts from nonce 0. */
-export async function deployTestRollup(url: string, options: DeployOptions = {}): Promise<Hex> {
-  // Not destroyed: ethers may still be asking for the mined deployment, and would reject that in nobody's hands.
-  const provider = await connectChain(url);
-  const policy = {
-    beaconDelay: 1,
-    auditWindow: options.auditWindow ?? 8_000,
-    drawRatePpm: options.drawRatePpm ?? 1_000_000,
-    quorum: 2,
-    auditors: auditors.map(({ address }) => address.toLowerCase() as Hex),
-  };
-  return (await deployRollup(new NonceManager(new Wallet(anvilKey(9), provider)), policy)).address;
-}
-
 export interface TestDeployment {
   readonly ports: PipelinePorts;
-  readonly client: RollupClient;
+  readonly client: SettlementClient;
   readonly provider: JsonRpcProvider;
   readonly honest: LocalExecutor;
   readonly cheat: LocalExecutor;
@@ -165,31 +155,41 @@ export interface TestDeploymentOptions {
   readonly url: string;
   readonly rollup: Hex;
   readonly bundle: Bundle;
+  /** Whose executors these are: a cheat is suspended on chain for ever, so that each test has one of its own. */
+  readonly name: string;
   /** Anvil account that posts. */
   readonly posterAccount?: number;
   /** Which executors are connected; the cheat answers with a changed output on inputs whose first element is 7. */
   readonly executors?: readonly ('honest' | 'cheat')[];
 }
 
+/** The keys of the executors of that name. */
+export const executorWallets = (name: string): Record<'honest' | 'cheat', Wallet> => ({
+  honest: new Wallet(keyOf(`executor honest ${name}`)),
+  cheat: new Wallet(keyOf(`executor cheat ${name}`)),
+});
+
+/** Connects to contracts at which `enrol` has been called for that name. */
 export async function connectDeployment(options: TestDeploymentOptions): Promise<TestDeployment> {
   const { directory, bundle } = options;
   const provider = await connectChain(options.url);
-  const client = await RollupClient.connect({ provider, address: options.rollup });
-  const executorOf = async (name: string) => {
-    const folder = join(directory, name);
-    mkdirSync(folder, { recursive: true });
-    return new LocalExecutor(
-      await openSigner(folder, new Wallet(keyOf(name)), { firstUse: true }),
-      client.domain,
-      folder,
-    );
+  const client = await SettlementClient.connect({ provider, rollup: options.rollup });
+  const terms: ExecutorTerms = {
+    lanes: ['sampled', 'zk'],
+    policies: [client.policyHash],
+    clock: () => client.escrow.clock(),
   };
-  const honest = await executorOf('executor honest');
-  const cheat = await executorOf('executor cheat');
+  const wallets = executorWallets(options.name);
+  const executorOf = async (kind: 'honest' | 'cheat') => {
+    const folder = join(directory, `executor ${kind}`);
+    mkdirSync(folder, { recursive: true });
+    return new LocalExecutor(await openSigner(folder, wallets[kind], { firstUse: true }), client.domain, folder, terms);
+  };
+  const honest = await executorOf('honest');
+  const cheat = await executorOf('cheat');
   const wanted = options.executors ?? ['honest', 'cheat'];
   const cheating = new CheatOnSeven(cheat, client.domain);
   const ports: PipelinePorts = {
-    // The cheat first: it gets the first job, and is caught while others are still to come.
     executors: [
       ...(wanted.includes('cheat')
         ? [executorPort(cheating, { engineName: 'reference', operator: 'operator cheat' })]
@@ -206,7 +206,8 @@ export async function connectDeployment(options: TestDeploymentOptions): Promise
       ),
     ),
     auditors: auditors.map((signer) => auditorPort(signer, signer.address.toLowerCase() as Hex, client.domain)),
-    chain: rollupChain(client),
+    chain: settlementChain(client),
+    encodeEvidence: toldEvidence,
     poster: new Wallet(anvilKey(options.posterAccount ?? 0)),
     bundles: { get: async () => bundle },
   };
@@ -222,6 +223,15 @@ export async function connectDeployment(options: TestDeploymentOptions): Promise
     },
   };
 }
+
+/** What HarnessVerifier.sol takes for a proof: the claims themselves. */
+const toldEvidence: EncodeEvidence = ({ receipt: { modelDigest, items, inputRoot, outputRoot, orderHash } }) =>
+  getBytes(
+    AbiCoder.defaultAbiCoder().encode(
+      ['tuple(bytes32, uint32, bytes32, bytes32, bytes32)[]'],
+      [[[modelDigest, items, inputRoot, outputRoot, orderHash]]],
+    ),
+  );
 
 export const CHEAT_ON = 7;
 
@@ -244,6 +254,9 @@ class CheatOnSeven implements Executor {
   execute(order: JobOrder, bundle: Bundle, inputs: readonly Int32Array[]): Promise<ExecutionResult> {
     return (inputs[0]![0] === CHEAT_ON ? this.flipped : this.honest).execute(order, bundle, inputs);
   }
+  accept(order: JobOrder, signature: Hex): Promise<Hex> {
+    return this.honest.accept(order, signature);
+  }
   sign(receipt: Receipt): Promise<Hex> {
     return this.honest.sign(receipt);
   }
@@ -252,25 +265,36 @@ class CheatOnSeven implements Executor {
   }
 }
 
+/** What an order pays towards audits, where every receipt is drawn. */
+const SURCHARGE = 10_000n;
+export const PRICE = 1_000n;
+
 /** A signed order for one item, the same for the same arguments, so that a restarted process can ask for it again. */
 export async function orderFor(
-  client: Pick<RollupClient, 'domain' | 'policyHash'>,
+  client: Pick<SettlementClient, 'domain' | 'policyHash'>,
   bundle: Bundle,
+  executor: Hex,
   first: number,
   nonce: number,
   lane: Lane = 'sampled',
+  change: Partial<JobOrder> = {},
 ): Promise<OrderRequest> {
   const inputs = [Int32Array.of(first, (nonce % 15) - 7, ((nonce * 7) % 15) - 7, ((nonce * 3) % 15) - 7)];
   const order: JobOrder = {
     requester: requester.address.toLowerCase() as Hex,
+    executor,
     modelDigest: bundle.digest as Hex,
     inputRoot: inputRoot(bundle.graph, inputs, 1) as Hex,
     items: 1,
     lane,
     policyHash: client.policyHash,
-    price: 1_000n,
+    price: PRICE,
+    surcharge: lane === 'sampled' ? SURCHARGE : 0n,
+    outputBytes: 16,
     deliverBy: 4_000_000_000,
+    validUntil: 4_000_000_000,
     nonce: BigInt(nonce),
+    ...change,
   };
   return { order, inputs, signature: await signOrder(order, client.domain, requester) };
 }

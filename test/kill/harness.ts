@@ -2,8 +2,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { Wallet, type JsonRpcProvider } from 'ethers';
+import { Wallet, type Interface, type JsonRpcProvider } from 'ethers';
 import { expect } from 'vitest';
+import { settlementChain } from '../../pipeline/chain/settlement-chain.js';
 import type { Database } from '../../pipeline/database/database.js';
 import { openPglite } from '../../pipeline/database/open-pglite.js';
 import { openPostgres } from '../../pipeline/database/open-postgres.js';
@@ -12,7 +13,10 @@ import { openStepQueue } from '../../pipeline/queue/step-queue.js';
 import { ACTIVE_STEPS } from '../../pipeline/work/steps.js';
 import type { Hex } from '../../receipts/types.js';
 import { anvilKey } from '../../verifier-contracts/anvil.js';
-import { rollupInterface, type RollupClient } from '../../verifier-contracts/rollup-client.js';
+import { courtInterface } from '../../verifier-contracts/court-client.js';
+import { escrowInterface, type OrderState } from '../../verifier-contracts/escrow-client.js';
+import { rollupInterface } from '../../verifier-contracts/rollup-client.js';
+import type { SettlementClient } from '../../verifier-contracts/settlement-client.js';
 import type { ChildTask } from './child.js';
 import { compileChild } from './compile-child.js';
 
@@ -85,7 +89,7 @@ export function randomFrom(name: string): () => number {
 }
 
 export interface Chain {
-  readonly client: RollupClient;
+  readonly client: SettlementClient;
   readonly provider: JsonRpcProvider;
 }
 
@@ -107,9 +111,19 @@ export async function expectWhole(task: ChildTask, chain: Chain, before: Before)
   try {
     const orders = await expectOrders(database, task);
     const journal = readJournals(task.directory);
-    // One receipt per order, over the journals of all executors.
-    expect(journal.map(({ orderHash }) => orderHash).sort()).toEqual(orders.map(({ order_hash }) => order_hash).sort());
+    // One acceptance and one receipt per order, over the journals of all executors.
+    const hashes = (entries: readonly { orderHash: Hex }[]) => entries.map(({ orderHash }) => orderHash).sort();
+    expect(hashes(journal.filter(({ acceptance }) => acceptance !== undefined))).toEqual(
+      orders.map(({ order_hash }) => order_hash).sort(),
+    );
+    expect(hashes(journal.filter(({ receiptHash }) => receiptHash !== undefined))).toEqual(
+      orders
+        .filter(({ executed }) => executed)
+        .map(({ order_hash }) => order_hash)
+        .sort(),
+    );
     await expectChain(database, chain, before, orders);
+    await expectMoney(chain, before, orders);
   } finally {
     await database.close();
   }
@@ -120,7 +134,10 @@ interface OrderRow {
   readonly executor: Hex;
   readonly lane: string;
   readonly outcome: string;
-  /** Null in the zk lane, whose receipts are not posted. */
+  /** False for the one that nobody runs. */
+  readonly executed: boolean;
+  readonly chain_state: OrderState;
+  /** Null where there is no receipt, and for one of the zk lane that its own proof refutes: that is not posted. */
   readonly batch_hash: Hex | null;
   readonly chain_status: string | null;
   readonly finding: string | null;
@@ -129,7 +146,7 @@ interface OrderRow {
 
 async function expectOrders(database: Database, task: ChildTask): Promise<OrderRow[]> {
   const orders = await database.query<OrderRow>(
-    `SELECT o.order_hash, r.executor, o.order_json ->> 'lane' AS lane, o.outcome, r.batch_hash, r.chain_status, p.finding, p.proof_file
+    `SELECT o.order_hash, o.executor, o.order_json ->> 'lane' AS lane, o.outcome, o.chain_state, r.executor IS NOT NULL AS executed, r.batch_hash, r.chain_status, p.finding, p.proof_file
        FROM assay.orders o LEFT JOIN assay.receipts r USING (order_hash) LEFT JOIN assay.proofs p USING (order_hash)`,
   );
   const store = await openBlobStore(join(task.directory, 'blobs'));
@@ -139,19 +156,24 @@ async function expectOrders(database: Database, task: ChildTask): Promise<OrderR
   const [cheat] = await database.query<{ address: Hex; suspended_at: string | null }>(
     `SELECT address, suspended_at FROM assay.nodes WHERE operator = 'operator cheat'`,
   );
-  // Each order has ended, once: what the cheat did is caught, all else is accepted.
+  // Each order has ended, once: what the cheat did is caught, all else is accepted; and the money has followed.
   for (const order of orders) {
     const caught = order.executor === cheat!.address;
+    if (!order.executed) {
+      expect(order).toMatchObject({ outcome: 'failed', chain_state: 'refunded', batch_hash: null });
+      continue;
+    }
     const outcome = caught ? 'rejected' : 'accepted';
     if (order.lane === 'zk') {
       const finding = caught ? 'executor-wrong' : 'match';
-      expect(order).toMatchObject({ outcome, finding, batch_hash: null, chain_status: null });
+      expect(order).toMatchObject({ outcome, finding, chain_status: null, chain_state: 'paid' });
       await store.get(order.proof_file!);
     } else {
-      const chain_status = caught ? 'invalid' : 'final-sampled';
-      expect(order).toMatchObject({ outcome, chain_status, finding: null });
+      const [chain_status, chain_state] = caught ? ['invalid', 'slashed'] : ['final-sampled', 'paid'];
+      expect(order).toMatchObject({ outcome, chain_status, finding: null, chain_state });
     }
   }
+  expect(orders.filter(({ executed }) => !executed)).toHaveLength(task.undelivered === undefined ? 0 : 1);
   expect(orders.filter(({ lane }) => lane === 'zk')).toHaveLength(
     task.zk === true ? task.nonces.filter((nonce) => nonce % 2 === 1).length : 0,
   );
@@ -160,7 +182,13 @@ async function expectOrders(database: Database, task: ChildTask): Promise<OrderR
   return orders;
 }
 
-function readJournals(directory: string): { orderHash: Hex }[] {
+interface JournalLine {
+  readonly orderHash: Hex;
+  readonly acceptance?: Hex;
+  readonly receiptHash?: Hex;
+}
+
+function readJournals(directory: string): JournalLine[] {
   return ['executor honest', 'executor cheat'].flatMap((name) =>
     readdirSync(join(directory, name))
       .filter((file) => /^signed-0x[0-9a-f]+\.jsonl$/.test(file))
@@ -180,27 +208,25 @@ async function expectChain(
   before: Before,
   all: readonly OrderRow[],
 ): Promise<void> {
-  const orders = all.filter(({ lane }) => lane === 'sampled');
-  const logs = (event: string, topics: readonly (string | readonly string[] | null)[]) =>
-    provider.getLogs({
-      address: client.address,
-      fromBlock: before.block + 1,
-      topics: rollupInterface.encodeFilterTopics(event, topics),
-    });
-  const committed = (await logs('BatchCommitted', [null, before.poster])).map(({ topics }) => topics[1]!);
-  const batches = await database.query<{ batch_hash: Hex; commit_tx: Hex }>(
-    'SELECT batch_hash, commit_tx FROM assay.batches',
-  );
+  const posted = all.filter(({ batch_hash }) => batch_hash !== null);
+  const committed = (await chainLogs(provider, before, client.rollup.address, rollupInterface, 'BatchCommitted'))
+    .filter(({ args }) => (args['header'] as { poster: string }).poster.toLowerCase() === before.poster)
+    .map(({ args }) => args['batchHash'] as Hex);
+  const batches = await database.query<{ batch_hash: Hex; lane: string }>('SELECT batch_hash, lane FROM assay.batches');
   expect(committed.sort()).toEqual(batches.map(({ batch_hash }) => batch_hash).sort());
   // Each receipt is in the calldata of exactly one commit.
-  const posted = (await Promise.all(batches.map(({ batch_hash }) => client.readBatch(batch_hash)))).flatMap(
+  const inCalldata = (await Promise.all(batches.map(({ batch_hash }) => client.rollup.readBatch(batch_hash)))).flatMap(
     ({ receipts }) => receipts.map(({ receipt }) => receipt.orderHash),
   );
-  expect(posted.sort()).toEqual(orders.map(({ order_hash }) => order_hash).sort());
-  for (const { order_hash, executor, batch_hash } of orders)
-    expect(await client.boundIn(order_hash, executor)).toBe(batch_hash);
-  // One verdict per batch.
-  expect((await logs('AuditReported', [committed])).map(({ topics }) => topics[1]!).sort()).toEqual(committed);
+  expect(inCalldata.sort()).toEqual(posted.map(({ order_hash }) => order_hash).sort());
+  for (const { order_hash, batch_hash } of posted)
+    expect((await settlementChain(client).boundIn(order_hash))?.batchHash).toBe(batch_hash);
+  // One verdict per batch of the sampled lane.
+  const judged = (await chainLogs(provider, before, client.court!.address, courtInterface, 'AuditReported'))
+    .map(({ args }) => args['batchHash'] as Hex)
+    .filter((hash) => committed.includes(hash));
+  const sampled = batches.filter(({ lane }) => lane === 'sampled').map(({ batch_hash }) => batch_hash);
+  expect(judged.sort()).toEqual(sampled.sort());
 
   // No nonce used by two intents, none left out, and every one that was used is an intent of ours.
   const intents = await database.query<{ nonce: string; mined_tx: Hex | null; key: string }>(
@@ -214,4 +240,42 @@ async function expectChain(
     const transaction = await provider.getTransaction(mined_tx!);
     expect(transaction).toMatchObject({ nonce: Number(nonce) });
   }
+}
+
+/** Each order was opened once and ended once, as the tables say, and nobody got more than was held for it. */
+async function expectMoney({ client, provider }: Chain, before: Before, orders: readonly OrderRow[]): Promise<void> {
+  const { escrow } = client;
+  const ours = new Set(orders.map(({ order_hash }) => order_hash));
+  const events = async (name: string) =>
+    (await chainLogs(provider, before, escrow.address, escrowInterface, name))
+      .map(({ args }) => args)
+      .filter((args) => ours.has(args['orderHash'] as Hex));
+  const opened = await events('OrderOpened');
+  const ended = await events('OrderEnded');
+  const hashes = (of: readonly Record<string, unknown>[]) => of.map((args) => args['orderHash'] as Hex).sort();
+  expect(hashes(opened)).toEqual([...ours].sort());
+  expect(hashes(ended)).toEqual([...ours].sort());
+  for (const order of orders) {
+    const of = (list: readonly Record<string, unknown>[]) =>
+      list.find((args) => args['orderHash'] === order.order_hash)!;
+    const [held, end] = [of(opened), of(ended)];
+    expect((await escrow.orderOf(order.order_hash)).state).toBe(order.chain_state);
+    const out = ['toRequester', 'toAccount', 'burnt'].map((name) => end[name] as bigint);
+    const whole = (held['held'] as bigint) + (held['lock'] as bigint);
+    expect(out.reduce((a, b) => a + b)).toBeLessThanOrEqual(whole);
+    // Where nothing was earned and nothing slashed, all of it goes back.
+    if (order.chain_state === 'refunded') expect(out.reduce((a, b) => a + b)).toBe(whole);
+  }
+}
+
+async function chainLogs(
+  provider: JsonRpcProvider,
+  before: Before,
+  address: Hex,
+  abi: Interface,
+  event: string,
+): Promise<{ readonly args: Record<string, unknown> }[]> {
+  const topics = abi.encodeFilterTopics(event, []);
+  const logs = await provider.getLogs({ address, fromBlock: before.block + 1, topics });
+  return logs.map((log) => ({ args: abi.parseLog(log)!.args as unknown as Record<string, unknown> }));
 }

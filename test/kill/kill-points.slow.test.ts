@@ -6,12 +6,12 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { FAIL_POINTS, ZK_FAIL_POINTS, type FailPoint } from '../../pipeline/fail-points.js';
-import { startAnvil, type Anvil } from '../../verifier-contracts/anvil.js';
+import { EXPIRE_FAIL_POINTS, FAIL_POINTS, ZK_FAIL_POINTS, type FailPoint } from '../../pipeline/fail-points.js';
+import type { Anvil } from '../../verifier-contracts/anvil.js';
 import { connectChain } from '../../verifier-contracts/connect-chain.js';
-import { RollupClient } from '../../verifier-contracts/rollup-client.js';
+import { SettlementClient } from '../../verifier-contracts/settlement-client.js';
 import type { ChildTask } from './child.js';
-import { deployTestRollup } from './fixture.js';
+import { enrol, prepareChain, startPrepared } from './deploy.js';
 import {
   beforeRun,
   expectWhole,
@@ -34,10 +34,10 @@ let chain: Chain;
 let counter = 0;
 
 beforeAll(async () => {
-  anvil = await startAnvil({ blockTimeS: 0.1 });
-  const rollup = await deployTestRollup(anvil.url);
+  const prepared = await prepareChain();
+  anvil = await startPrepared(prepared, { blockTimeS: 0.1 });
   const provider = await connectChain(anvil.url);
-  chain = { provider, client: await RollupClient.connect({ provider, address: rollup }) };
+  chain = { provider, client: await SettlementClient.connect({ provider, rollup: prepared.rollup }) };
   await makeTemplate(template);
 }, 120_000);
 afterAll(async () => {
@@ -55,7 +55,8 @@ function newTask(more: Partial<ChildTask> & Pick<ChildTask, 'posterAccount'>): C
   return {
     directory,
     url: anvil.url,
-    rollup: chain.client.address,
+    rollup: chain.client.rollup.address,
+    name: `life ${id}`,
     nonces: [0, 1, 2, 3].map((i) => 100 * id + i),
     ...more,
   };
@@ -72,6 +73,7 @@ const LIMIT = { timeout: 3_600_000 } as const;
 /** Killed at the first, second and fifth passing of the point, each time with four more orders to do. */
 async function killThrice(point: FailPoint, first: ChildTask): Promise<void> {
   let task = first;
+  await enrol(task.url, task.rollup, task.name);
   const before = await beforeRun(chain, task.posterAccount);
   for (const passing of [1, 2, 5]) {
     const end = await startChild(task, `${point}#${passing}`).ended;
@@ -89,6 +91,7 @@ async function killThrice(point: FailPoint, first: ChildTask): Promise<void> {
 const RANDOM_KILLS = 20;
 async function killAtRandom(task: ChildTask): Promise<void> {
   const random = randomFrom('kill-slow');
+  await enrol(task.url, task.rollup, task.name);
   const before = await beforeRun(chain, task.posterAccount);
   for (let i = 0; i < RANDOM_KILLS; i++) {
     const child = startChild(task);
@@ -112,6 +115,12 @@ function everyPoint(inTurn: ReturnType<typeof turns>, home: () => Partial<ChildT
     });
   it.each(FAIL_POINTS)('%s', (point) => live((task) => killThrice(point, task)));
   it.each(ZK_FAIL_POINTS)('%s', (point) => live((task) => killThrice(point, { ...task, zk: true })));
+  it.each(EXPIRE_FAIL_POINTS)('%s', (point) =>
+    live(async (task) => {
+      const deliverBy = (await chain.client.escrow.clock()) + 45;
+      await killThrice(point, { ...task, undelivered: { nonce: task.nonces[1]!, deliverBy } });
+    }),
+  );
   it(`${RANDOM_KILLS} random kills with proofs (seed printed)`, () =>
     live((task) => killAtRandom({ ...task, zk: true })));
   it(`${RANDOM_KILLS} random kills (seed printed)`, () => live(killAtRandom));

@@ -6,12 +6,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { FAIL_POINTS, ZK_FAIL_POINTS, type FailPoint } from '../../pipeline/fail-points.js';
-import { startAnvil, type Anvil } from '../../verifier-contracts/anvil.js';
+import { EXPIRE_FAIL_POINTS, FAIL_POINTS, ZK_FAIL_POINTS, type FailPoint } from '../../pipeline/fail-points.js';
+import type { Anvil } from '../../verifier-contracts/anvil.js';
 import { connectChain } from '../../verifier-contracts/connect-chain.js';
-import { RollupClient } from '../../verifier-contracts/rollup-client.js';
+import { SettlementClient } from '../../verifier-contracts/settlement-client.js';
 import type { ChildTask } from './child.js';
-import { deployTestRollup } from './fixture.js';
+import { enrol, prepareChain, startPrepared } from './deploy.js';
 import {
   beforeRun,
   expectWhole,
@@ -37,10 +37,10 @@ const GROUPS = 8;
 const groups = Array.from({ length: GROUPS }, (_, group) => FAIL_POINTS.filter((_point, i) => i % GROUPS === group));
 
 beforeAll(async () => {
-  anvil = await startAnvil({ blockTimeS: 0.1 });
-  const rollup = await deployTestRollup(anvil.url);
+  const prepared = await prepareChain();
+  anvil = await startPrepared(prepared, { blockTimeS: 0.1 });
   const provider = await connectChain(anvil.url);
-  chain = { provider, client: await RollupClient.connect({ provider, address: rollup }) };
+  chain = { provider, client: await SettlementClient.connect({ provider, rollup: prepared.rollup }) };
   await makeTemplate(template);
 }, 60_000);
 afterAll(async () => {
@@ -61,7 +61,8 @@ function newTask(more: Partial<ChildTask> = {}): ChildTask {
   return {
     directory,
     url: anvil.url,
-    rollup: chain.client.address,
+    rollup: chain.client.rollup.address,
+    name: `life ${id}`,
     posterAccount: id % 8,
     nonces: [100 * id, 100 * id + 1],
     ...more,
@@ -75,6 +76,7 @@ async function killAtEach(
   afterKill: () => Promise<void> = async () => undefined,
 ): Promise<void> {
   let task = newTask(more);
+  await enrol(task.url, task.rollup, task.name);
   const before = await beforeRun(chain, task.posterAccount);
   for (const point of points) {
     const end = await startChild(task, point).ended;
@@ -91,6 +93,7 @@ async function killAtEach(
 async function killAtRandom(): Promise<void> {
   const random = randomFrom('kill test');
   const task = newTask();
+  await enrol(task.url, task.rollup, task.name);
   const before = await beforeRun(chain, task.posterAccount);
   for (let i = 0; i < 4; i++) {
     const child = startChild(task);
@@ -104,6 +107,7 @@ async function killAtRandom(): Promise<void> {
 
 async function wipeWhileDue(): Promise<void> {
   const task = newTask({ wipeQueue: true });
+  await enrol(task.url, task.rollup, task.name);
   const before = await beforeRun(chain, task.posterAccount);
   await finish(task);
   await expectWhole(task, chain, before);
@@ -119,7 +123,7 @@ async function killOnRedis(points: readonly string[], between?: (redis: PrivateR
   }
 }
 
-const TIMEOUT_MS = 600_000;
+const TIMEOUT_MS = 1_200_000;
 /** The longest first. */
 const REDIS_POINTS = [
   'relay.after-enqueue',
@@ -146,6 +150,18 @@ describe.concurrent('killed, and started again', () => {
   it(
     `with proofs, at ${ZK_FAIL_POINTS.join(', ')}`,
     () => inTurn(() => killAtEach(ZK_FAIL_POINTS, { zk: true })),
+    TIMEOUT_MS,
+  );
+
+  it(
+    `with an order that nobody delivers, at ${EXPIRE_FAIL_POINTS.join(', ')}`,
+    () =>
+      inTurn(async () => {
+        // Time enough for the others, and little to wait for this one.
+        const deliverBy = (await chain.client.escrow.clock()) + 45;
+        const nonces = [100 * counter, 100 * counter + 1];
+        await killAtEach(EXPIRE_FAIL_POINTS, { nonces, undelivered: { nonce: nonces[1]!, deliverBy } });
+      }),
     TIMEOUT_MS,
   );
 

@@ -3,62 +3,13 @@ export const receiptRollupAbi = [
   {
     inputs: [
       {
-        components: [
-          {
-            internalType: 'uint32',
-            name: 'beaconDelay',
-            type: 'uint32',
-          },
-          {
-            internalType: 'uint32',
-            name: 'auditWindow',
-            type: 'uint32',
-          },
-          {
-            internalType: 'uint32',
-            name: 'drawRatePpm',
-            type: 'uint32',
-          },
-          {
-            internalType: 'uint32',
-            name: 'quorum',
-            type: 'uint32',
-          },
-          {
-            internalType: 'address[]',
-            name: 'auditors',
-            type: 'address[]',
-          },
-        ],
-        internalType: 'struct Policy',
-        name: 'terms',
-        type: 'tuple',
+        internalType: 'contract IEscrow',
+        name: 'escrow_',
+        type: 'address',
       },
     ],
     stateMutability: 'nonpayable',
     type: 'constructor',
-  },
-  {
-    inputs: [
-      {
-        internalType: 'uint256',
-        name: 'deadline',
-        type: 'uint256',
-      },
-    ],
-    name: 'AuditClosed',
-    type: 'error',
-  },
-  {
-    inputs: [
-      {
-        internalType: 'bytes32',
-        name: 'batchHash',
-        type: 'bytes32',
-      },
-    ],
-    name: 'AuditKnown',
-    type: 'error',
   },
   {
     inputs: [
@@ -94,8 +45,41 @@ export const receiptRollupAbi = [
     type: 'error',
   },
   {
-    inputs: [],
-    name: 'HistoryMissing',
+    inputs: [
+      {
+        internalType: 'uint256',
+        name: 'receipts',
+        type: 'uint256',
+      },
+      {
+        internalType: 'uint256',
+        name: 'claims',
+        type: 'uint256',
+      },
+    ],
+    name: 'ClaimCount',
+    type: 'error',
+  },
+  {
+    inputs: [
+      {
+        internalType: 'uint256',
+        name: 'index',
+        type: 'uint256',
+      },
+    ],
+    name: 'ClaimMismatch',
+    type: 'error',
+  },
+  {
+    inputs: [
+      {
+        internalType: 'address',
+        name: 'expected',
+        type: 'address',
+      },
+    ],
+    name: 'EscrowMismatch',
     type: 'error',
   },
   {
@@ -112,82 +96,43 @@ export const receiptRollupAbi = [
   {
     inputs: [
       {
+        internalType: 'bytes32',
+        name: 'batchHash',
+        type: 'bytes32',
+      },
+      {
         internalType: 'uint256',
-        name: 'position',
+        name: 'index',
         type: 'uint256',
       },
       {
-        internalType: 'address',
-        name: 'signer',
-        type: 'address',
+        internalType: 'enum LeafState',
+        name: 'state',
+        type: 'uint8',
       },
     ],
-    name: 'NotAuditor',
+    name: 'LeafStateIs',
+    type: 'error',
+  },
+  {
+    inputs: [
+      {
+        internalType: 'bytes32',
+        name: 'batchHash',
+        type: 'bytes32',
+      },
+      {
+        internalType: 'uint256',
+        name: 'index',
+        type: 'uint256',
+      },
+    ],
+    name: 'LeafUnbound',
     type: 'error',
   },
   {
     inputs: [],
     name: 'NothingBound',
-    type: 'error',
-  },
-  {
-    inputs: [
-      {
-        internalType: 'string',
-        name: 'field',
-        type: 'string',
-      },
-    ],
-    name: 'PolicyInvalid',
-    type: 'error',
-  },
-  {
-    inputs: [
-      {
-        internalType: 'uint256',
-        name: 'signatures',
-        type: 'uint256',
-      },
-      {
-        internalType: 'uint256',
-        name: 'quorum',
-        type: 'uint256',
-      },
-    ],
-    name: 'QuorumMissed',
-    type: 'error',
-  },
-  {
-    inputs: [
-      {
-        internalType: 'bytes32',
-        name: 'batchHash',
-        type: 'bytes32',
-      },
-    ],
-    name: 'SeedKnown',
-    type: 'error',
-  },
-  {
-    inputs: [
-      {
-        internalType: 'bytes32',
-        name: 'batchHash',
-        type: 'bytes32',
-      },
-    ],
-    name: 'SeedMissing',
-    type: 'error',
-  },
-  {
-    inputs: [
-      {
-        internalType: 'uint256',
-        name: 'from',
-        type: 'uint256',
-      },
-    ],
-    name: 'SeedTooEarly',
     type: 'error',
   },
   {
@@ -209,123 +154,75 @@ export const receiptRollupAbi = [
   {
     inputs: [
       {
-        internalType: 'uint256',
-        name: 'position',
-        type: 'uint256',
-      },
-    ],
-    name: 'SignersUnordered',
-    type: 'error',
-  },
-  {
-    inputs: [
-      {
-        internalType: 'uint256',
-        name: 'leaves',
-        type: 'uint256',
-      },
-    ],
-    name: 'VerdictContradicts',
-    type: 'error',
-  },
-  {
-    inputs: [
-      {
-        internalType: 'uint256',
-        name: 'leaves',
-        type: 'uint256',
-      },
-    ],
-    name: 'VerdictUnbound',
-    type: 'error',
-  },
-  {
-    anonymous: false,
-    inputs: [
-      {
-        indexed: true,
-        internalType: 'bytes32',
-        name: 'batchHash',
-        type: 'bytes32',
-      },
-      {
-        indexed: false,
-        internalType: 'bytes32',
-        name: 'seed',
-        type: 'bytes32',
-      },
-      {
-        indexed: false,
-        internalType: 'uint256',
-        name: 'kills',
-        type: 'uint256',
-      },
-      {
-        indexed: false,
-        internalType: 'uint256',
-        name: 'voided',
-        type: 'uint256',
-      },
-      {
-        indexed: false,
-        internalType: 'bytes32',
-        name: 'resultsRoot',
-        type: 'bytes32',
-      },
-    ],
-    name: 'AuditReported',
-    type: 'event',
-  },
-  {
-    anonymous: false,
-    inputs: [
-      {
-        indexed: true,
-        internalType: 'bytes32',
-        name: 'batchHash',
-        type: 'bytes32',
-      },
-      {
-        indexed: true,
         internalType: 'address',
-        name: 'poster',
+        name: 'caller',
         type: 'address',
       },
+    ],
+    name: 'Unauthorized',
+    type: 'error',
+  },
+  {
+    anonymous: false,
+    inputs: [
       {
-        indexed: false,
-        internalType: 'uint8',
-        name: 'lane',
-        type: 'uint8',
-      },
-      {
-        indexed: false,
-        internalType: 'uint32',
-        name: 'count',
-        type: 'uint32',
-      },
-      {
-        indexed: false,
-        internalType: 'uint48',
-        name: 'committedAt',
-        type: 'uint48',
-      },
-      {
-        indexed: false,
+        indexed: true,
         internalType: 'bytes32',
-        name: 'salt',
+        name: 'batchHash',
         type: 'bytes32',
       },
       {
+        components: [
+          {
+            internalType: 'uint8',
+            name: 'lane',
+            type: 'uint8',
+          },
+          {
+            internalType: 'uint32',
+            name: 'count',
+            type: 'uint32',
+          },
+          {
+            internalType: 'uint48',
+            name: 'committedAt',
+            type: 'uint48',
+          },
+          {
+            internalType: 'uint48',
+            name: 'committedBlock',
+            type: 'uint48',
+          },
+          {
+            internalType: 'address',
+            name: 'poster',
+            type: 'address',
+          },
+          {
+            internalType: 'bytes32',
+            name: 'salt',
+            type: 'bytes32',
+          },
+          {
+            internalType: 'bytes32',
+            name: 'batchRoot',
+            type: 'bytes32',
+          },
+          {
+            internalType: 'bytes32',
+            name: 'policyHash',
+            type: 'bytes32',
+          },
+          {
+            internalType: 'uint256',
+            name: 'unbound',
+            type: 'uint256',
+          },
+        ],
         indexed: false,
-        internalType: 'bytes32',
-        name: 'batchRoot',
-        type: 'bytes32',
-      },
-      {
-        indexed: false,
-        internalType: 'uint256',
-        name: 'unbound',
-        type: 'uint256',
+        internalType: 'struct BatchHeader',
+        name: 'header',
+        type: 'tuple',
       },
       {
         indexed: false,
@@ -348,18 +245,12 @@ export const receiptRollupAbi = [
       },
       {
         indexed: false,
-        internalType: 'bytes32',
-        name: 'seed',
-        type: 'bytes32',
-      },
-      {
-        indexed: false,
         internalType: 'uint256',
-        name: 'drawBlock',
+        name: 'index',
         type: 'uint256',
       },
     ],
-    name: 'SeedFixed',
+    name: 'LeafKilled',
     type: 'event',
   },
   {
@@ -372,7 +263,7 @@ export const receiptRollupAbi = [
         type: 'string',
       },
     ],
-    stateMutability: 'pure',
+    stateMutability: 'view',
     type: 'function',
   },
   {
@@ -381,6 +272,11 @@ export const receiptRollupAbi = [
         internalType: 'uint8',
         name: 'lane',
         type: 'uint8',
+      },
+      {
+        internalType: 'bytes32',
+        name: 'policyHash',
+        type: 'bytes32',
       },
       {
         components: [
@@ -459,32 +355,8 @@ export const receiptRollupAbi = [
     outputs: [
       {
         internalType: 'enum BindFault',
-        name: '',
+        name: 'fault',
         type: 'uint8',
-      },
-    ],
-    stateMutability: 'view',
-    type: 'function',
-  },
-  {
-    inputs: [
-      {
-        internalType: 'bytes32',
-        name: 'orderHash',
-        type: 'bytes32',
-      },
-      {
-        internalType: 'address',
-        name: 'executor',
-        type: 'address',
-      },
-    ],
-    name: 'boundIn',
-    outputs: [
-      {
-        internalType: 'bytes32',
-        name: '',
-        type: 'bytes32',
       },
     ],
     stateMutability: 'view',
@@ -522,6 +394,11 @@ export const receiptRollupAbi = [
         internalType: 'uint8',
         name: 'lane',
         type: 'uint8',
+      },
+      {
+        internalType: 'bytes32',
+        name: 'policyHash',
+        type: 'bytes32',
       },
       {
         components: [
@@ -605,7 +482,7 @@ export const receiptRollupAbi = [
     outputs: [
       {
         internalType: 'bytes32',
-        name: 'batchHash',
+        name: '',
         type: 'bytes32',
       },
     ],
@@ -615,57 +492,115 @@ export const receiptRollupAbi = [
   {
     inputs: [
       {
+        internalType: 'bytes32',
+        name: 'policyHash',
+        type: 'bytes32',
+      },
+      {
         components: [
+          {
+            internalType: 'bytes32',
+            name: 'orderHash',
+            type: 'bytes32',
+          },
+          {
+            internalType: 'bytes32',
+            name: 'modelDigest',
+            type: 'bytes32',
+          },
+          {
+            internalType: 'bytes32',
+            name: 'inputRoot',
+            type: 'bytes32',
+          },
+          {
+            internalType: 'bytes32',
+            name: 'outputRoot',
+            type: 'bytes32',
+          },
+          {
+            internalType: 'bytes32',
+            name: 'traceRoot',
+            type: 'bytes32',
+          },
+          {
+            internalType: 'uint32',
+            name: 'opCount',
+            type: 'uint32',
+          },
+          {
+            internalType: 'uint32',
+            name: 'items',
+            type: 'uint32',
+          },
+          {
+            internalType: 'uint256',
+            name: 'amount',
+            type: 'uint256',
+          },
           {
             internalType: 'uint8',
             name: 'lane',
             type: 'uint8',
           },
           {
-            internalType: 'uint32',
-            name: 'count',
-            type: 'uint32',
-          },
-          {
-            internalType: 'uint48',
-            name: 'committedAt',
-            type: 'uint48',
+            internalType: 'bytes32',
+            name: 'policyHash',
+            type: 'bytes32',
           },
           {
             internalType: 'address',
-            name: 'poster',
+            name: 'executor',
             type: 'address',
           },
           {
-            internalType: 'bytes32',
-            name: 'salt',
-            type: 'bytes32',
-          },
-          {
-            internalType: 'bytes32',
-            name: 'batchRoot',
-            type: 'bytes32',
-          },
-          {
-            internalType: 'uint256',
-            name: 'unbound',
-            type: 'uint256',
+            internalType: 'uint64',
+            name: 'issuedAt',
+            type: 'uint64',
           },
         ],
-        internalType: 'struct BatchHeader',
-        name: 'header',
-        type: 'tuple',
+        internalType: 'struct Receipt[]',
+        name: 'receipts',
+        type: 'tuple[]',
+      },
+      {
+        internalType: 'bytes[]',
+        name: 'signatures',
+        type: 'bytes[]',
+      },
+      {
+        internalType: 'bytes32',
+        name: 'salt',
+        type: 'bytes32',
+      },
+      {
+        internalType: 'bytes',
+        name: 'evidence',
+        type: 'bytes',
       },
     ],
-    name: 'fixSeed',
+    name: 'commitProved',
     outputs: [
       {
         internalType: 'bytes32',
-        name: 'seed',
+        name: '',
         type: 'bytes32',
       },
     ],
     stateMutability: 'nonpayable',
+    type: 'function',
+  },
+  {
+    inputs: [],
+    name: 'escrow',
+    outputs: [
+      {
+        internalType: 'address',
+        name: '',
+        type: 'address',
+      },
+    ],
+    stateMutability: 'view',
     type: 'function',
   },
   {
@@ -690,6 +625,71 @@ export const receiptRollupAbi = [
   {
     inputs: [
       {
+        components: [
+          {
+            internalType: 'uint8',
+            name: 'lane',
+            type: 'uint8',
+          },
+          {
+            internalType: 'uint32',
+            name: 'count',
+            type: 'uint32',
+          },
+          {
+            internalType: 'uint48',
+            name: 'committedAt',
+            type: 'uint48',
+          },
+          {
+            internalType: 'uint48',
+            name: 'committedBlock',
+            type: 'uint48',
+          },
+          {
+            internalType: 'address',
+            name: 'poster',
+            type: 'address',
+          },
+          {
+            internalType: 'bytes32',
+            name: 'salt',
+            type: 'bytes32',
+          },
+          {
+            internalType: 'bytes32',
+            name: 'batchRoot',
+            type: 'bytes32',
+          },
+          {
+            internalType: 'bytes32',
+            name: 'policyHash',
+            type: 'bytes32',
+          },
+          {
+            internalType: 'uint256',
+            name: 'unbound',
+            type: 'uint256',
+          },
+        ],
+        internalType: 'struct BatchHeader',
+        name: 'header',
+        type: 'tuple',
+      },
+      {
+        internalType: 'uint256',
+        name: 'index',
+        type: 'uint256',
+      },
+    ],
+    name: 'kill',
+    outputs: [],
+    stateMutability: 'nonpayable',
+    type: 'function',
+  },
+  {
+    inputs: [
+      {
         internalType: 'bytes32',
         name: 'batchHash',
         type: 'bytes32',
@@ -701,59 +701,6 @@ export const receiptRollupAbi = [
         internalType: 'uint256',
         name: '',
         type: 'uint256',
-      },
-    ],
-    stateMutability: 'view',
-    type: 'function',
-  },
-  {
-    inputs: [],
-    name: 'policy',
-    outputs: [
-      {
-        components: [
-          {
-            internalType: 'uint32',
-            name: 'beaconDelay',
-            type: 'uint32',
-          },
-          {
-            internalType: 'uint32',
-            name: 'auditWindow',
-            type: 'uint32',
-          },
-          {
-            internalType: 'uint32',
-            name: 'drawRatePpm',
-            type: 'uint32',
-          },
-          {
-            internalType: 'uint32',
-            name: 'quorum',
-            type: 'uint32',
-          },
-          {
-            internalType: 'address[]',
-            name: 'auditors',
-            type: 'address[]',
-          },
-        ],
-        internalType: 'struct Policy',
-        name: '',
-        type: 'tuple',
-      },
-    ],
-    stateMutability: 'view',
-    type: 'function',
-  },
-  {
-    inputs: [],
-    name: 'policyHash',
-    outputs: [
-      {
-        internalType: 'bytes32',
-        name: '',
-        type: 'bytes32',
       },
     ],
     stateMutability: 'view',
@@ -779,6 +726,11 @@ export const receiptRollupAbi = [
             type: 'uint48',
           },
           {
+            internalType: 'uint48',
+            name: 'committedBlock',
+            type: 'uint48',
+          },
+          {
             internalType: 'address',
             name: 'poster',
             type: 'address',
@@ -794,6 +746,11 @@ export const receiptRollupAbi = [
             type: 'bytes32',
           },
           {
+            internalType: 'bytes32',
+            name: 'policyHash',
+            type: 'bytes32',
+          },
+          {
             internalType: 'uint256',
             name: 'unbound',
             type: 'uint256',
@@ -805,44 +762,21 @@ export const receiptRollupAbi = [
       },
       {
         internalType: 'uint256',
-        name: 'kills',
+        name: 'index',
         type: 'uint256',
-      },
-      {
-        internalType: 'uint256',
-        name: 'voided',
-        type: 'uint256',
-      },
-      {
-        internalType: 'bytes32',
-        name: 'resultsRoot',
-        type: 'bytes32',
-      },
-      {
-        internalType: 'bytes[]',
-        name: 'signatures',
-        type: 'bytes[]',
       },
     ],
-    name: 'reportAudit',
-    outputs: [],
-    stateMutability: 'nonpayable',
-    type: 'function',
-  },
-  {
-    inputs: [
+    name: 'leafStateOf',
+    outputs: [
       {
         internalType: 'bytes32',
         name: 'batchHash',
         type: 'bytes32',
       },
-    ],
-    name: 'seedOf',
-    outputs: [
       {
-        internalType: 'bytes32',
-        name: '',
-        type: 'bytes32',
+        internalType: 'enum LeafState',
+        name: 'state',
+        type: 'uint8',
       },
     ],
     stateMutability: 'view',
@@ -945,6 +879,11 @@ export const receiptRollupAbi = [
             type: 'uint48',
           },
           {
+            internalType: 'uint48',
+            name: 'committedBlock',
+            type: 'uint48',
+          },
+          {
             internalType: 'address',
             name: 'poster',
             type: 'address',
@@ -957,6 +896,11 @@ export const receiptRollupAbi = [
           {
             internalType: 'bytes32',
             name: 'batchRoot',
+            type: 'bytes32',
+          },
+          {
+            internalType: 'bytes32',
+            name: 'policyHash',
             type: 'bytes32',
           },
           {
@@ -976,44 +920,6 @@ export const receiptRollupAbi = [
         internalType: 'enum Status',
         name: '',
         type: 'uint8',
-      },
-    ],
-    stateMutability: 'view',
-    type: 'function',
-  },
-  {
-    inputs: [
-      {
-        internalType: 'bytes32',
-        name: 'batchHash',
-        type: 'bytes32',
-      },
-    ],
-    name: 'verdictOf',
-    outputs: [
-      {
-        internalType: 'bytes32',
-        name: '',
-        type: 'bytes32',
-      },
-    ],
-    stateMutability: 'view',
-    type: 'function',
-  },
-  {
-    inputs: [
-      {
-        internalType: 'bytes32',
-        name: 'batchHash',
-        type: 'bytes32',
-      },
-    ],
-    name: 'voidedOf',
-    outputs: [
-      {
-        internalType: 'uint256',
-        name: '',
-        type: 'uint256',
       },
     ],
     stateMutability: 'view',

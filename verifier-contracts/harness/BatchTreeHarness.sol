@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
+import {BatchHash} from "../src/BatchHash.sol";
 import {BatchTree} from "../src/BatchTree.sol";
-import {Receipt} from "../src/IReceiptRollup.sol";
+import {BatchHeader, Order, Receipt} from "../src/SettlementTypes.sol";
 import {TypedHash} from "../src/TypedHash.sol";
 
 /// @title Opens the internal libraries to the tests; never deployed elsewhere
@@ -38,8 +39,36 @@ contract BatchTreeHarness {
         return TypedHash.digest(separator, structHash);
     }
 
-    function domainSeparator() external view returns (bytes32) {
-        return TypedHash.domainSeparator();
+    function domainSeparator(address verifyingContract) external view returns (bytes32) {
+        return TypedHash.domainSeparator(verifyingContract);
+    }
+
+    function hashOrder(Order calldata order) external pure returns (bytes32) {
+        return TypedHash.order(order);
+    }
+
+    function acceptance(bytes32 orderHash) external pure returns (bytes32) {
+        return TypedHash.acceptance(orderHash);
+    }
+
+    function cancellation(bytes32 orderHash) external pure returns (bytes32) {
+        return TypedHash.cancellation(orderHash);
+    }
+
+    function registration(address account, address signer) external pure returns (bytes32) {
+        return TypedHash.registration(account, signer);
+    }
+
+    function batchName(BatchHeader calldata header, address rollup) external view returns (bytes32) {
+        return BatchHash.name(header, rollup);
+    }
+
+    function batchStored(bytes32 batchHash, BatchHeader calldata header) external pure returns (bytes32) {
+        return BatchHash.stored(batchHash, header);
+    }
+
+    function boundLeaf(bytes32 batchHash, uint256 index, bytes32 receiptHash) external pure returns (bytes32) {
+        return BatchHash.boundLeaf(batchHash, index, receiptHash);
     }
 
     function recover(bytes32 hash, bytes calldata signature) external pure returns (address) {

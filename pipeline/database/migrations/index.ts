@@ -1,6 +1,7 @@
 import { pipelineTables } from './0001-pipeline-tables.js';
 import { deploymentDomain } from './0002-deployment-domain.js';
 import { zkLane } from './0003-zk-lane.js';
+import { settlement } from './0004-settlement.js';
 
 export interface Migration {
   readonly version: number;
@@ -10,4 +11,4 @@ export interface Migration {
 }
 
 /** In order of version. */
-export const MIGRATIONS: readonly Migration[] = [pipelineTables, deploymentDomain, zkLane];
+export const MIGRATIONS: readonly Migration[] = [pipelineTables, deploymentDomain, zkLane, settlement];

@@ -1,35 +1,46 @@
-/** `ChainPort` over the rollup's client: its calls and reads, and raw transactions through the same provider. */
+/** `ChainPort` over a deployment's clients: their calls and reads, and raw transactions through the same provider. */
 import type { Provider } from 'ethers';
 import { AssayError } from '../../common/errors.js';
 import type { Hex } from '../../receipts/types.js';
 import { chainError } from '../../verifier-contracts/chain-error.js';
-import { rollupInterface, type RollupClient } from '../../verifier-contracts/rollup-client.js';
+import { settlementErrors } from '../../verifier-contracts/contract-client.js';
+import type { SettlementClient } from '../../verifier-contracts/settlement-client.js';
+import { boundIn } from './bound-in.js';
 import type { ChainPort, Fees } from '../ports.js';
 
 /** Room above the estimate: another transaction mined in between may change what a call costs. */
 const GAS_ROOM_PERCENT = 25n;
 
-/** Refusals of the contract that no later block takes back. BatchUnknown is none: a commit may be on its way again. */
+/**
+ * Refusals of the contracts that no later block takes back, or after which the step looks anew and makes another call.
+ * BatchUnknown is none: a commit may be on its way again.
+ */
 const FOR_GOOD = new Set([
+  'NothingOpened',
+  'OrderStateIs',
   'BatchKnown',
   'NothingBound',
   'SeedKnown',
   'AuditKnown',
   'AuditClosed',
   'VerdictContradicts',
+  'VerdictUnbound',
+  'NothingSettled',
+  'LeafMismatch',
 ]);
 
 /** What nodes answer to a fee below the base fee or below their own least (geth, anvil, reth, nethermind, besu). */
 const FEE_TOO_LOW =
   /max fee per gas less than block base fee|transaction underpriced|fee ?cap (is )?(less|lower|too low)|FeeTooLow|gas price (is )?(too low|below)/i;
 
-export function rollupChain(client: RollupClient): ChainPort {
+export function settlementChain(client: SettlementClient): ChainPort {
   const provider: Provider = client.provider;
+  const { escrow, rollup } = client;
   const ask = async <T>(what: string, question: () => Promise<T>): Promise<T> => {
     try {
       return await question();
     } catch (error) {
-      throw chainError(error, rollupInterface, what);
+      throw chainError(error, settlementErrors, what);
     }
   };
   const fees = async (): Promise<Fees> => {
@@ -42,16 +53,29 @@ export function rollupChain(client: RollupClient): ChainPort {
     domain: client.domain,
     policy: client.policy,
     policyHash: client.policyHash,
-    commitCall: (lane, receipts, salt) => client.commitCall(lane, receipts, salt),
-    fixSeedCall: (header) => client.fixSeedCall(header),
-    reportAuditCall: (header, verdict, signatures) => client.reportAuditCall(header, verdict, signatures),
-    headerIn: (transaction, batchHash) => client.headerIn(transaction, batchHash),
-    seedOf: (batchHash) => client.seedOf(batchHash),
-    verdictOf: (batchHash) => client.verdictOf(batchHash),
-    drawBlockOf: (header) => client.drawBlockOf(header),
-    auditDeadlineOf: (header) => client.auditDeadlineOf(header),
-    statusOf: (receipt, index, path, header, block) => client.statusOf(receipt, index, path, header, block),
-
+    openCall: (orders) => escrow.openCall(orders),
+    expireCall: (order) => escrow.expireCall(order),
+    settleCall: (orders) => escrow.settleCall(orders),
+    commitCall: (lane, policyHash, receipts, salt) => rollup.commitCall(lane, policyHash, receipts, salt),
+    commitProvedCall: (policyHash, receipts, salt, evidence) =>
+      rollup.commitProvedCall(policyHash, receipts, salt, evidence),
+    clock: () => escrow.clock(),
+    openFaultOf: (order) => escrow.openFaultOf(order),
+    orderOf: (orderHash, block) => escrow.orderOf(orderHash, block),
+    boundIn: (orderHash) => boundIn(client, orderHash),
+    courtOf: async (policyHash) => {
+      const { court } = await client.termsOf(policyHash);
+      if (court === null)
+        throw new AssayError('LANE_CLOSED', `Policy ${policyHash} has no court: its sampled lane is closed.`);
+      return court;
+    },
+    headerIn: (transaction, batchHash) => rollup.headerIn(transaction, batchHash),
+    statusOf: (receipt, index, path, header, block) => rollup.statusOf(receipt, index, path, header, block),
+    blockAt: (which) =>
+      ask(`block ${which}`, async () => {
+        const block = await provider.getBlock(which);
+        return block === null || block.hash === null ? null : { number: block.number, hash: block.hash as Hex };
+      }),
     blockNumber: () => ask('block number', () => provider.getBlockNumber()),
     nonceOf: (address) => ask('nonce', () => provider.getTransactionCount(address, 'latest')),
     price: (call, from) =>
@@ -93,7 +117,7 @@ export function rollupChain(client: RollupClient): ChainPort {
             },
           );
         }
-        throw chainError(error, rollupInterface, 'sending a transaction');
+        throw chainError(error, settlementErrors, 'sending a transaction');
       }
     },
     minedAs: (hash) =>

@@ -1,29 +1,33 @@
+/** A receipt as a stranger checks it, in every lane: against the chain, or by its proof, or both. */
+import { Command, Option } from 'commander';
 import type { JsonRpcProvider } from 'ethers';
-import { Command, InvalidArgumentError, Option } from 'commander';
-import { decodeBundle, inputRoot, makeBundle, outputRoot, type Bundle } from '../../graph/index.js';
-import { readerChecks } from '../../pipeline/zk/reader-checks.js';
+import { decodeBundle, inputRoot, makeBundle, outputRoot, type Bundle } from '../../../graph/index.js';
+import { readerChecks } from '../../../pipeline/zk/reader-checks.js';
 import {
   decodeModelKey,
   modelKeyDigest,
   modelKeyHash,
   requireProductionSrs,
   type ModelKeyFile,
-} from '../../prover/index.js';
+} from '../../../prover/index.js';
 import {
-  parseReceiptFile,
   SETTLEMENTS,
   verifyReceipt,
   type Hex,
   type ReceiptFile,
+  type ReceiptStatus,
   type Settlement,
   type VerifyReceiptOptions,
-} from '../../receipts/index.js';
-import { AssayError } from '../../common/errors.js';
-import { connectChain } from '../../verifier-contracts/connect-chain.js';
-import { EXIT, exitCodeOfVerdict } from '../exit-codes.js';
-import { readInputFile } from '../files.js';
-import { describeSrs, keyOfBundle, withSrsOptions, type SrsFlags } from '../reference-string.js';
-import { terminalOf } from './common-options.js';
+} from '../../../receipts/index.js';
+import { AssayError } from '../../../common/errors.js';
+import { connectChain } from '../../../verifier-contracts/connect-chain.js';
+import { RollupClient } from '../../../verifier-contracts/rollup-client.js';
+import { EXIT, exitCodeOfVerdict } from '../../exit-codes.js';
+import { readInputFile } from '../../files.js';
+import { describeSrs, keyOfBundle, withSrsOptions, type SrsFlags } from '../../reference-string.js';
+import { address } from '../../settlement/open-deployment.js';
+import { readReceipt } from '../../settlement/placed-receipt.js';
+import { terminalOf } from '../common-options.js';
 
 interface VerifyFlags extends SrsFlags {
   rpc?: string;
@@ -33,40 +37,14 @@ interface VerifyFlags extends SrsFlags {
   settlement: Settlement;
 }
 
-export function receiptCommand(): Command {
-  return new Command('receipt')
-    .description('Show a receipt, or check it against the chain.')
-    .addCommand(showCommand())
-    .addCommand(verifyCommand());
-}
-
-function showCommand(): Command {
-  return new Command('show')
-    .description('Print what a receipt says; checks nothing.')
-    .argument('<file>', 'a receipt file (.json)')
-    .action((file: string, _flags: unknown, command: Command) => {
-      const receiptFile = readReceipt(file);
-      const { receipt, domain, batch, evidence } = receiptFile;
-      const lines = Object.entries({ ...receipt, issuedAt: new Date(receipt.issuedAt * 1000).toISOString() }).map(
-        ([field, value]) => `  ${field.padEnd(14)} ${String(value)}`,
-      );
-      const where =
-        batch === undefined
-          ? receipt.lane === 'zk'
-            ? `not posted: ${evidence === undefined ? 'its proof is still to come' : `stands by its proof (${evidence.scheme}, ${(evidence.proof.length - 2) / 2} bytes)`}`
-            : 'not posted yet'
-          : `leaf ${batch.index} of ${batch.header.count} in batch root ${batch.header.batchRoot}`;
-      terminalOf(command).result(
-        receiptFile,
-        `receipt for chain ${domain.chainId}, rollup ${domain.verifyingContract}\n${lines.join('\n')}\n  ${where}`,
-      );
-    });
-}
-
-function verifyCommand(): Command {
+export function verifyCommand(): Command {
   const command = new Command('verify')
     .description(
       'Check signature, terms, path and status on chain, or the proof. Needs the file and an RPC endpoint or the key of the model, nothing of ours.',
+    )
+    .addHelpText(
+      'after',
+      '\nExample: assay receipt verify receipt.json --rpc http://127.0.0.1:8545 --rollup 0x... --bundle model.assay',
     )
     .argument('<file>', 'a receipt file (.json)')
     .option('--rpc <url>', 'JSON-RPC endpoint of the chain; a receipt of the zk lane can do without')
@@ -103,27 +81,81 @@ function verifyCommand(): Command {
       return;
     }
     try {
+      const checkedOnChain =
+        key === undefined && (await chainStatus(receiptFile, flags, provider, flags.settlement)) === 'final-zk';
       const check = await verifyReceipt(receiptFile, {
         provider,
         rollup,
         settlement: flags.settlement,
         ...model,
+        ...(checkedOnChain ? { zkProof: shownByTheChain } : {}),
       });
-      const { verdict } = check;
+      const { verdict, status } = check;
+      const depth = await depthOf(receiptFile, status, flags, provider);
       const srs = key === undefined ? undefined : describeSrs(key);
       const lines = Object.entries(check.checks).map(
         ([name, result]) => `  ${name.padEnd(10)} ${result.verdict}${'reason' in result ? `: ${result.reason}` : ''}`,
       );
       if (srs !== undefined) lines.push(`  ${srs.text}`);
+      const onChain = status ?? (receiptFile.batch === undefined ? 'not posted' : 'not answered');
       terminal.result(
-        { file, rollup, ...check, ...(srs === undefined ? {} : { srsId: srs.srsId, development: srs.development }) },
-        `${verdict.verdict}${'reason' in verdict ? `: ${verdict.reason}` : ''}\n${lines.join('\n')}\n  on chain   ${check.status ?? (receiptFile.batch === undefined ? 'not posted' : 'not answered')}`,
+        {
+          file,
+          rollup,
+          ...check,
+          depth,
+          ...(srs === undefined ? {} : { srsId: srs.srsId, development: srs.development }),
+        },
+        `${verdict.verdict}${'reason' in verdict ? `: ${verdict.reason}` : ''}\n${lines.join('\n')}\n  on chain   ${onChain}${depth === null ? '' : `, ${depth}`}`,
       );
       process.exitCode = exitCodeOfVerdict(verdict);
     } finally {
       provider?.destroy();
     }
   });
+}
+
+/** What the contract says at that depth; null where there is nothing to ask, or no answer. */
+async function chainStatus(
+  { receipt, domain, batch }: ReceiptFile,
+  { rollup }: VerifyFlags,
+  provider: JsonRpcProvider | undefined,
+  depth: Settlement,
+): Promise<ReceiptStatus | null> {
+  if (batch === undefined || provider === undefined || rollup === undefined) return null;
+  const client = new RollupClient({ provider, domain: { ...domain, verifyingContract: rollup }, fromBlock: 0 });
+  try {
+    return await client.statusOf(receipt, batch.index, batch.path, batch.header, SETTLEMENTS[depth]);
+  } catch (error) {
+    // Older than the contract, or a node without that head: `checks.status` says what is the matter.
+    if (error instanceof AssayError) return null;
+    throw error;
+  }
+}
+
+/**
+ * A receipt that the chain calls final in the zk lane was posted with a proof that the policy's verifier has checked: this
+ * model gives the receipt's output root on its input root. A reader without a key of the model has that word for it.
+ */
+const shownByTheChain: NonNullable<VerifyReceiptOptions['zkProof']> = ({ outputs }) =>
+  outputs === undefined
+    ? { verdict: 'undetermined', reason: 'the file does not carry the outputs that the chain vouches for' }
+    : { outputs };
+
+/**
+ * How deep in the chain that status lies: finalized, safe, or soft, which a reorganisation may still take back.
+ * @returns null where the chain did not give that status, or does not answer now
+ */
+async function depthOf(
+  file: ReceiptFile,
+  status: ReceiptStatus | null,
+  flags: VerifyFlags,
+  provider: JsonRpcProvider | undefined,
+): Promise<Settlement | null> {
+  if (status === null) return null;
+  for (const depth of ['finalized', 'safe', 'soft'] as const)
+    if ((await chainStatus(file, flags, provider, depth)) === status) return depth;
+  return null;
 }
 
 /**
@@ -186,14 +218,4 @@ async function keyOf(flags: VerifyFlags, bundle: Bundle | undefined): Promise<Mo
       meta: { flag: '--key', modelDigest: digest },
     });
   return key;
-}
-
-function readReceipt(file: string): ReceiptFile {
-  return parseReceiptFile(new TextDecoder().decode(readInputFile(file)), file);
-}
-
-function address(flag: string): Hex {
-  if (!/^0x[0-9a-fA-F]{40}$/.test(flag))
-    throw new InvalidArgumentError(`expected 0x and 40 hex digits, found "${flag}"`);
-  return flag.toLowerCase() as Hex;
 }

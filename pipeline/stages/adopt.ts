@@ -1,0 +1,79 @@
+/**
+ * Copied commits. A signed receipt may be committed by anybody, so somebody who sees our commit on its way may send the same
+ * receipts under his own name first. Nothing is lost: the order is bound, to a leaf of his batch. The receipts are followed
+ * there, and that batch is audited and paid as if it were ours.
+ */
+import { receiptStructHash } from '../../receipts/index.js';
+import type { Hex } from '../../receipts/types.js';
+import type { Queryable } from '../database/database.js';
+import type { BoundBatch } from '../ports.js';
+import { headerToJson } from '../store/order-json.js';
+import { enqueue } from '../work/claim.js';
+import type { StageContext } from './context.js';
+import { postedToJson, type BatchedReceipt } from './load-batch.js';
+import { writeChainState } from './write-chain-state.js';
+
+/** One of our receipts in somebody else's batch. */
+export interface Copy {
+  readonly batch: BoundBatch;
+  readonly index: number;
+  readonly orderHash: Hex;
+}
+
+/** @param receipts of ours that the batch they were sealed in does not bind */
+export async function findCopies(
+  { chain }: Pick<StageContext, 'chain'>,
+  receipts: readonly Pick<BatchedReceipt, 'receipt' | 'receiptHash'>[],
+): Promise<Copy[]> {
+  const found = await Promise.all(
+    receipts.map(async ({ receipt: { orderHash }, receiptHash }) => {
+      const batch = await chain.boundIn(orderHash);
+      const hashes = batch?.receipts.map(({ receipt }) => receiptStructHash(receipt)) ?? [];
+      // Bound by another receipt than the one we hold: not what we ran.
+      const index = hashes.indexOf(receiptHash);
+      return batch === null || index < 0 ? [] : [{ batch, index, orderHash }];
+    }),
+  );
+  return found.flat();
+}
+
+/** In the transaction that ends the step which found them. @param now local, for the steps to come */
+export async function adopt(tx: Queryable, copies: readonly Copy[], now: number): Promise<void> {
+  for (const { batch, index, orderHash } of copies) {
+    const { batchHash, header, receipts } = batch;
+    const step = header.lane === 'zk' ? 'pay' : 'audit';
+    const isNew = await tx.execute(
+      `INSERT INTO assay.work (subject, kind, step, attempt, due_at, hinted_at) VALUES ($1, 'batch', $2, 1, $3, $3)
+       ON CONFLICT (subject) DO NOTHING`,
+      [batchHash, step, now],
+    );
+    if (isNew === 1) {
+      await tx.execute(
+        `INSERT INTO assay.batches (batch_hash, salt, poster, count, sealed_at, lane, policy_hash, posted_json, header_json, commit_tx, commit_block, commit_block_hash)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+        [
+          batchHash,
+          header.salt,
+          header.poster,
+          header.count,
+          now,
+          header.lane,
+          header.policyHash,
+          JSON.stringify(postedToJson(receipts)),
+          JSON.stringify(headerToJson(header)),
+          batch.transactionHash,
+          batch.blockNumber,
+          batch.blockHash,
+        ],
+      );
+      await enqueue(tx, batchHash, step, 1);
+    }
+    await tx.execute('UPDATE assay.receipts SET batch_hash = $2, batch_index = $3 WHERE order_hash = $1', [
+      orderHash,
+      batchHash,
+      index,
+    ]);
+    await tx.execute(`UPDATE assay.work SET step = 'batched' WHERE subject = $1`, [orderHash]);
+    await writeChainState(tx, [{ orderHash, state: 'bound' }], batch.blockNumber);
+  }
+}

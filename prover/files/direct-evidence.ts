@@ -1,0 +1,71 @@
+/**
+ * What a contract needs to check a proof: the one argument of DirectVerifier.verify(). Packed, big endian, without gaps:
+ *
+ *   context (32) | graph root (32) | weights root (32) | uint32 opCount | uint32 items
+ *   | uint32 bytes of the program | program (program/encode-program.ts) | commitments of the model key (64 each)
+ *   | per input:  tensor header (graph/commitment/tensor-root.ts, step 4) | elements as its tensor root has them
+ *   | per output: tensor header of what was asked for | published integers, row-major, int32 each
+ *   | proof (verifier/proof.ts)
+ *
+ * All numbers of things follow from the program. There is one encoding of one content, and the contract reads no other:
+ * verifier-contracts/src/direct/DirectEvidence.sol.
+ */
+import { concatBytes, hexToBytes } from '@noble/hashes/utils.js';
+import { AssayError } from '../../common/errors.js';
+import { elementWidth, encodeElements } from '../../graph/commitment/encoding.js';
+import { encodeHeader } from '../../graph/commitment/open-output.js';
+import { inLayout, tensorHeader, type CommittedInfo } from '../../graph/commitment/tensor-root.js';
+import { encodeProgram } from '../program/encode-program.js';
+import type { GroupStatement } from '../verifier/statement.js';
+import { ByteWriter } from './bytes.js';
+
+const CONTEXT_BYTES = 32;
+
+/** The tensors of the graph that receipts commit to, in the order of its inputs and outputs. */
+export interface CommittedPorts {
+  readonly inputs: readonly CommittedInfo[];
+  /** Of what was asked for: the labels where the program publishes the operand of an arg-max. */
+  readonly outputs: readonly CommittedInfo[];
+}
+
+/**
+ * @param group the one model that the proof is about; integers item-major, row-major inside an item.
+ * @param context what the proof is bound to: the hash of an order, 32 bytes.
+ * @param proof for that group and context under Mercury. It is not checked here.
+ * @throws AssayError PROOF_LIMITS where the context is no hash; INTERNAL where ports and group do not fit each other.
+ */
+export function encodeDirectEvidence(
+  group: GroupStatement,
+  ports: CommittedPorts,
+  context: Uint8Array,
+  proof: Uint8Array,
+): Uint8Array {
+  const { key, items, inputs, outputs } = group;
+  if (context.length !== CONTEXT_BYTES)
+    throw new AssayError('PROOF_LIMITS', `a contract checks proofs bound to 32 bytes, found ${context.length}`);
+  if (inputs.length !== ports.inputs.length || outputs.length !== ports.outputs.length)
+    throw new AssayError(
+      'INTERNAL',
+      `${inputs.length} inputs and ${outputs.length} outputs, but ports for ${ports.inputs.length} and ${ports.outputs.length}`,
+    );
+  const program = encodeProgram(key.program);
+  const out = new ByteWriter()
+    .raw(context)
+    .raw(hexToBytes(key.roots.graphRoot.slice(2)))
+    .raw(hexToBytes(key.roots.weightsRoot.slice(2)))
+    .u32(key.roots.opCount)
+    .u32(items)
+    .u32(program.length)
+    .raw(program)
+    .raw(concatBytes(...key.commitments));
+  inputs.forEach((values, i) => {
+    const info = ports.inputs[i]!;
+    out.raw(encodeHeader(tensorHeader(info, items)));
+    out.raw(encodeElements(inLayout(info, values, items), elementWidth(info.range)));
+  });
+  outputs.forEach((values, i) => {
+    out.raw(encodeHeader(tensorHeader(ports.outputs[i]!, items)));
+    out.raw(encodeElements(values, 4));
+  });
+  return out.raw(proof).done();
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+pragma solidity ^0.8.28;
+
+import {FR_MODULUS} from "./Fr.sol";
+
+// Where r lies while DirectPhases runs, below all that is allocated. A word of memory costs 6 gas and five bytes of code
+// where it is used. As a constant of the code it would take 33 bytes at some hundred and fifty places, and the compiler
+// then prefers to copy it from one place in the code each time, at ten times the gas.
+uint256 constant MODULUS_AT = 0x1fe0;
+
+/// @title Words of memory by address
+/// @dev Every line of assembly in here is one instruction or two; what is read and written was allocated by the caller.
+/// Items of lists are read without a check of their index: callers count up to a length, or have an index that
+/// ProgramReader has checked.
+library ProgramMemory {
+    function load(uint256 ptr) internal pure returns (uint256 value) {
+        assembly ("memory-safe") {
+            value := mload(ptr)
+        }
+    }
+
+    function store(uint256 ptr, uint256 value) internal pure {
+        assembly ("memory-safe") {
+            mstore(ptr, value)
+        }
+    }
+
+    /// @notice r, which is there after `keepModulus`.
+    function modulus() internal pure returns (uint256 value) {
+        assembly ("memory-safe") {
+            value := mload(MODULUS_AT)
+        }
+    }
+
+    /// @notice Must have been called before anything else here computes in Fr. The free pointer must be above.
+    function keepModulus() internal pure {
+        assembly ("memory-safe") {
+            mstore(MODULUS_AT, FR_MODULUS)
+        }
+    }
+
+    /// @notice Word `index` from `ptr` on.
+    function word(uint256 ptr, uint256 index) internal pure returns (uint256 value) {
+        assembly ("memory-safe") {
+            value := mload(add(ptr, shl(5, index)))
+        }
+    }
+
+    /// @notice Element `index` of a Solidity array at `list`.
+    function item(uint256 list, uint256 index) internal pure returns (uint256 value) {
+        assembly ("memory-safe") {
+            value := mload(add(add(list, 0x20), shl(5, index)))
+        }
+    }
+
+    /// @notice Words that are not cleared.
+    function allocate(uint256 words) internal pure returns (uint256 ptr) {
+        assembly ("memory-safe") {
+            ptr := mload(0x40)
+            mstore(0x40, add(ptr, shl(5, words)))
+        }
+    }
+
+    /// @notice Words that are 0.
+    function allocateZeros(uint256 words) internal pure returns (uint256 ptr) {
+        assembly ("memory-safe") {
+            ptr := mload(0x40)
+            mstore(0x40, add(ptr, shl(5, words)))
+            calldatacopy(ptr, calldatasize(), shl(5, words))
+        }
+    }
+
+    /// @notice A Solidity array whose elements are not cleared.
+    function allocateList(uint256 length) internal pure returns (uint256 list) {
+        assembly ("memory-safe") {
+            list := mload(0x40)
+            mstore(0x40, add(list, shl(5, add(length, 1))))
+            mstore(list, length)
+        }
+    }
+
+    /// @notice A word of the call.
+    function callWord(uint256 offset) internal pure returns (uint256 value) {
+        assembly ("memory-safe") {
+            value := calldataload(offset)
+        }
+    }
+}
