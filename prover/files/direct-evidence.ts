@@ -13,8 +13,7 @@
 import { concatBytes, hexToBytes } from '@noble/hashes/utils.js';
 import { AssayError } from '../../common/errors.js';
 import { elementWidth, encodeElements } from '../../graph/commitment/encoding.js';
-import { encodeHeader } from '../../graph/commitment/open-output.js';
-import { inLayout, tensorHeader, type CommittedInfo } from '../../graph/commitment/tensor-root.js';
+import { encodeHeader, inLayout, tensorHeader, type CommittedInfo } from '../../graph/commitment/tensor-root.js';
 import { encodeProgram } from '../program/encode-program.js';
 import type { GroupStatement } from '../verifier/statement.js';
 import { ByteWriter } from './bytes.js';
