@@ -7,6 +7,7 @@ import { main } from '../cli/main.js';
 import { decodeBundle, encodeBundle, inputRoot, makeBundle, outputRoot } from '../graph/index.js';
 import { heldOutSamples } from '../models/index.js';
 import { decodeModelKey, decodeProofFile } from '../prover/index.js';
+import { RECEIPT_FILE_VERSION } from '../receipts/index.js';
 import { compiled, provedBatch } from './prover/proved-model.js';
 import { assay, refused } from './run-command.js';
 
@@ -200,7 +201,7 @@ describe('verifying', () => {
     let honest: Record<string, unknown>;
     const verdictWith = async (change: object, given: string[]) => {
       const file = {
-        version: 1,
+        version: RECEIPT_FILE_VERSION,
         domain: { chainId: '31337', verifyingContract: `0x${'33'.repeat(20)}` },
         receipt: { ...honest, ...change },
         signature: `0x${'55'.repeat(65)}`,
