@@ -8,12 +8,14 @@ import { CHEAT_ON, connectDeployment, orderFor, tinyBundle, type TestDeployment 
 import { prepareChain, startPrepared, type DeployOptions } from '../test/kill/deploy.js';
 import { freshDirectory, makeTemplate } from '../test/kill/harness.js';
 import { turns } from '../test/kill/turns.js';
+import { AssayError } from '../common/errors.js';
 import { inputRoot, outputRoot } from '../graph/index.js';
 import { verifyReceipt } from '../receipts/index.js';
 import type { Hex, JobOrder, Receipt } from '../receipts/types.js';
 import { anvilKey, type Anvil } from '../verifier-contracts/anvil.js';
 import { rollupInterface } from '../verifier-contracts/rollup-client.js';
 import { SettlementClient } from '../verifier-contracts/settlement-client.js';
+import { boundIn } from './chain/bound-in.js';
 import type { PipelineSettingsInput } from './config.js';
 import { Pipeline, type PipelinePorts } from './pipeline.js';
 import type { ChainPort, CheckerPort, CourtPort, ExecutorPort, Roots } from './ports.js';
@@ -459,6 +461,57 @@ describe.concurrent('receipts that somebody else commits first', LIMIT, () => {
       expect(new Set(posters)).toEqual(new Set([new Wallet(anvilKey(8)).address]));
       await expectPaid(world, [good!.jobId]);
     }));
+
+  it('in a batch that nobody can read: the job says which, and the order is followed by its state', () => {
+    let batch: Hex | undefined;
+    return inWorld(
+      {
+        settings: { pollMs: 10 },
+        ports: (deployment) => ({
+          ...frontRun(deployment, () => true),
+          chain: {
+            ...deployment.ports.chain,
+            boundIn: (orderHash) => {
+              const { client } = deployment;
+              const readBatch = (batchHash: Hex) => {
+                batch = batchHash;
+                return Promise.reject(
+                  new AssayError('CHAIN_BATCH_UNKNOWN', `batch ${batchHash}: staged`, { meta: { batchHash } }),
+                );
+              };
+              const rollup = Object.assign(Object.create(client.rollup) as typeof client.rollup, { readBatch });
+              return boundIn(Object.assign(Object.create(client) as typeof client, { rollup }), orderHash);
+            },
+          },
+        }),
+      },
+      async (world) => {
+        const { pipeline, deployment } = world;
+        const id = await submit(world);
+        await until(async () => (await pipeline.job(id))!.step === 'expire');
+        const view = (await pipeline.job(id))!;
+        const error = { code: 'CHAIN_BATCH_UNKNOWN', message: expect.stringContaining(batch!) as string };
+        expect(view).toMatchObject({ outcome: null, batchHash: null, error, settlement: { state: 'bound' } });
+        // It stays so, without a failure, until the money has gone somewhere.
+        const attempts = () => pipeline.database.query(`SELECT attempt FROM assay.work WHERE subject = $1`, [id]);
+        const first = await attempts();
+        await until(async () => JSON.stringify(await attempts()) !== JSON.stringify(first));
+        expect(await pipeline.job(id)).toMatchObject({ outcome: null, error });
+        expect(await errorsOf(world, 'expire')).toEqual([]);
+        const { rollup, escrow } = await rivalOf(deployment);
+        const { header } = await rollup.readBatch(batch!);
+        await pass(world, 100_000);
+        const order = view.order;
+        await escrow.send(escrow.settleCall([{ order, receipt: view.receipt!.receipt, header, index: 0 }]), 'settle');
+        expect(await pipeline.waitFor(id)).toMatchObject({
+          step: 'done',
+          outcome: 'failed',
+          error,
+          settlement: { state: 'refunded' },
+        });
+      },
+    );
+  });
 
   it('by copying our commit on its way: the whole batch is followed to his', () => {
     let copied: Promise<unknown> | undefined;

@@ -204,8 +204,14 @@ export interface ChainPort {
   openFaultOf(order: SignedOrder): Promise<OpenFault>;
   /** @param block the order as of that block; default: the newest */
   orderOf(orderHash: Hex, block?: number): Promise<OrderView>;
-  /** The batch that a bound order's leaf is in; null where the order is not bound, or its batch cannot be read. */
+  /**
+   * The batch that a bound order's leaf is in; null where the order is not bound.
+   * @throws AssayError CHAIN_BATCH_UNKNOWN where it is, in a batch that cannot be read; `meta` has the order's `leaf` and
+   * the `batches` that it can be in
+   */
   boundIn(orderHash: Hex): Promise<BoundBatch | null>;
+  /** Is the account a contract, or does it act as one (EIP-7702)? */
+  hasCode(account: Hex): Promise<boolean>;
   /** @throws AssayError LANE_CLOSED where the policy closes the sampled lane */
   courtOf(policyHash: Hex): Promise<CourtPort>;
   /** Header of a batch as its commit published it, or null where that transaction committed no such batch. */

@@ -24,12 +24,13 @@ import {
 } from '../test/kill/deploy.js';
 import { freshDirectory, makeTemplate } from '../test/kill/harness.js';
 import { turns } from '../test/kill/turns.js';
+import { AssayError } from '../common/errors.js';
 import type { Hex, JobOrder } from '../receipts/types.js';
 import { anvilKey, type Anvil } from '../verifier-contracts/anvil.js';
 import { escrowInterface } from '../verifier-contracts/escrow-client.js';
 import type { PipelineSettingsInput } from './config.js';
 import { Pipeline } from './pipeline.js';
-import type { ChainPort } from './ports.js';
+import type { ChainPort, Clock } from './ports.js';
 
 const scratch = mkdtempSync(join(tmpdir(), 'assay-settlement-'));
 const bundle = tinyBundle();
@@ -51,6 +52,7 @@ interface WorldOptions {
   readonly deploy?: DeployOptions;
   readonly settings?: Partial<PipelineSettingsInput>;
   readonly chain?: (chain: ChainPort) => Partial<ChainPort>;
+  readonly clock?: Clock;
 }
 
 const inTurn = turns(2);
@@ -71,7 +73,11 @@ const inWorld = (options: WorldOptions, work: (world: World) => Promise<void>): 
       const { chain } = deployment.ports;
       pipeline = await Pipeline.open(
         { dataDirectory: directory, ...QUICK, ...options.settings },
-        { ...deployment.ports, chain: { ...chain, ...options.chain?.(chain) } },
+        {
+          ...deployment.ports,
+          chain: { ...chain, ...options.chain?.(chain) },
+          ...(options.clock === undefined ? {} : { clock: options.clock }),
+        },
       );
       await work({ anvil, deployment, pipeline });
     } finally {
@@ -206,7 +212,131 @@ describe.concurrent('orders are opened', LIMIT, () => {
     ));
 });
 
+/** How many orders a call opens or pays; 0 for any other call. */
+function ordersIn(data: string, name: 'open' | 'settle'): number {
+  const call = escrowInterface.parseTransaction({ data });
+  return call?.name === name ? (call.args[0] as unknown[]).length : 0;
+}
+const countsOf = async ({ pipeline }: World): Promise<number[]> =>
+  (await pipeline.database.query<{ count: number }>('SELECT count FROM assay.openings ORDER BY count')).map(
+    ({ count }) => count,
+  );
+
+describe.concurrent('orders that fail those opened with them', LIMIT, () => {
+  it('requesters with code: each order is opened alone', () =>
+    inWorld(
+      { settings: { openAgeMs: 60_000 }, chain: () => ({ hasCode: () => Promise.resolve(true) }) },
+      async (world) => {
+        const ids = await Promise.all([submit(world), submit(world), submit(world)]);
+        // Nobody is waited for.
+        for (const id of ids) await world.pipeline.waitFor(id);
+        expect(await countsOf(world)).toEqual([1, 1, 1]);
+      },
+    ));
+
+  it.each([
+    [
+      'more gas than was estimated, again and again',
+      async (chain: ChainPort, ...call: Parameters<ChainPort['price']>) => ({
+        ...(await chain.price(...call)),
+        gasLimit: 150_000n,
+      }),
+    ],
+    ['more gas than there is', () => Promise.reject(new AssayError('CHAIN_REVERTED', 'gas estimate: out of gas'))],
+  ])('they take %s: each is opened alone after that', (_what, dear) =>
+    inWorld(
+      {
+        settings: { openAgeMs: 1_000 },
+        chain: (chain) => ({
+          price: (call, from) => (ordersIn(call.data, 'open') > 1 ? dear(chain, call, from) : chain.price(call, from)),
+        }),
+      },
+      async (world) => {
+        const ids = await Promise.all([submit(world), submit(world), submit(world)]);
+        for (const id of ids) expect(await world.pipeline.waitFor(id)).toMatchObject({ outcome: 'accepted' });
+        const counts = await countsOf(world);
+        expect(Math.max(...counts)).toBeGreaterThan(1);
+        expect(counts.filter((count) => count === 1).length).toBeGreaterThan(1);
+      },
+    ),
+  );
+
+  it('one that fails alone is given up, after five transactions', () =>
+    inWorld(
+      {
+        chain: (chain) => ({
+          price: async (call, from) => ({ ...(await chain.price(call, from)), gasLimit: 100_000n }),
+        }),
+      },
+      async (world) => {
+        const view = await world.pipeline.waitFor(await submit(world));
+        expect(view).toMatchObject({ outcome: 'failed', step: 'done', error: { code: 'CHAIN_REVERTED' } });
+        expect(view.settlement.state).toBe('unopened');
+        expect(await world.deployment.ports.chain.nonceOf(world.deployment.ports.poster.address)).toBe(5);
+      },
+    ));
+});
+
+describe.concurrent('an executor', LIMIT, () => {
+  it("is not asked to sign what came after `deliverBy` by our own clock, though not by the chain's", () =>
+    inWorld({ clock: () => Date.now() + 2_500_000_000_000 }, async (world) => {
+      const view = await world.pipeline.waitFor(await submit(world));
+      expect(view).toMatchObject({
+        outcome: 'failed',
+        receipt: null,
+        error: { code: 'ORDER_UNDELIVERED', message: expect.stringContaining('issuedAt: due by') as string },
+      });
+    }));
+});
+
 describe.concurrent('the money', LIMIT, () => {
+  it.each(['refuses the call', 'makes the estimate fail'])('of an order that %s holds up no other', (how) => {
+    const bad: { hash?: Hex } = {};
+    const asked: number[] = [];
+    return inWorld(
+      {
+        settings: { batchSize: 5, batchAgeMs: 60_000 },
+        chain: (chain) => ({
+          settleCall: (orders) => {
+            const call = chain.settleCall(orders);
+            if (!orders.some(({ receipt }) => receipt.orderHash === bad.hash)) return call;
+            asked.push(orders.length);
+            return { ...call, data: `${call.data}bad0` };
+          },
+          price: (call, from) => {
+            if (!call.data.endsWith('bad0')) return chain.price(call, from);
+            const code = how === 'refuses the call' ? 'CHAIN_REVERTED' : 'CHAIN_UNAVAILABLE';
+            return Promise.reject(new AssayError(code, 'staged by the test'));
+          },
+        }),
+      },
+      async (world) => {
+        const { pipeline } = world;
+        const ids = await Promise.all(Array.from({ length: 5 }, () => submit(world)));
+        bad.hash = ids[2]!;
+        for (const id of ids) await pipeline.waitFor(id);
+        const others = ids.filter((id) => id !== bad.hash);
+        await until(async () => (await Promise.all(others.map((id) => stateOf(world, id)))).every((s) => s === 'paid'));
+        for (const id of others) expect(await pipeline.job(id)).toMatchObject({ step: 'done' });
+        expect(await pipeline.job(bad.hash)).toMatchObject({ step: 'batched', settlement: { state: 'bound' } });
+        const [work] = await pipeline.database.query(
+          `SELECT last_error->>'message' AS error FROM assay.work WHERE step = 'pay'`,
+        );
+        expect(work).toEqual({ error: 'staged by the test' });
+        expect([Math.max(...asked), Math.min(...asked)]).toEqual([5, 1]);
+        // It is tried again and again.
+        const before = asked.length;
+        await until(() => Promise.resolve(asked.length > before + 2));
+        delete bad.hash;
+        await pipeline.drain();
+        for (const id of ids) {
+          expect(await pipeline.job(id)).toMatchObject({ step: 'done', settlement: { state: 'paid' } });
+          expect(await countOf(world, 'OrderEnded', id)).toBe(1);
+        }
+      },
+    );
+  });
+
   it('goes to the honest executor, and from the cheat; not a unit comes or goes otherwise', () =>
     inWorld({ settings: { batchSize: 2, batchAgeMs: 60_000 } }, async (world) => {
       const { pipeline, deployment } = world;

@@ -6,7 +6,9 @@
  *   settlement  the receipt is for this rollup on the chain that the provider serves
  *   signature   the executor signed it
  *   terms       it delivers what the order in the file asked for, and the requester signed that order; an order that
- *               nobody signed may be anybody's invention, so that it is undetermined
+ *               nobody signed may be anybody's invention, so that it is undetermined. Of a receipt that the contract
+ *               knows under this order's hash nobody asks: without the requester's consent, given then, Escrow would not
+ *               have opened the order, and what his wallet says today (ERC-1271) takes nothing back
  *   acceptance  the executor accepted that order
  *   position    the header is of the receipt's lane and policy, the index lies in it and is not marked unbound
  *   path        the receipt stands at that index under the batch's root
@@ -150,16 +152,6 @@ export async function verifyReceipt(file: ReceiptFile, options: VerifyReceiptOpt
   const settlement = await checkSettlement(file, options, timeoutMs);
   if (settlement !== null) checks.settlement = settlement;
   checks.signature = await verifyReceiptSignature(receipt, file.signature, domain, provider, timeoutMs);
-  if (file.order !== undefined) {
-    const terms = checkTerms(receipt, file.order, domain);
-    // Of a posted receipt the chain's `status` says whether it was in time; nothing else is open in the terms.
-    const open = terms.verdict === 'undetermined' && !(file.batch !== undefined && asksChain);
-    if (terms.verdict === 'invalid' || open) checks.terms = terms;
-    else if (file.orderSignature === undefined) {
-      checks.terms = undetermined('the order in the file does not carry the signature of its requester');
-    } else checks.terms = await verifyOrderSignature(file.order, file.orderSignature, domain, provider, timeoutMs);
-    if (file.acceptance !== undefined) checks.acceptance = verifyAcceptance(file.order, file.acceptance, domain);
-  }
   let status: ReceiptStatus | null = null;
   if (file.batch !== undefined) {
     checks.position = checkPosition(receipt, file.batch);
@@ -169,6 +161,18 @@ export async function verifyReceipt(file: ReceiptFile, options: VerifyReceiptOpt
       ({ status, verdict: checks.status } = await checkStatus(receipt, file.batch, options, timeoutMs));
   } else if (receipt.lane !== 'zk') {
     checks.status = undetermined('the receipt has not been posted in a batch');
+  }
+  if (file.order !== undefined) {
+    const isBound = status !== null && status !== 'unknown';
+    const terms = checkTerms(receipt, file.order, domain);
+    // Of a posted receipt the chain's `status` says whether it was in time; nothing else is open in the terms.
+    const open = terms.verdict === 'undetermined' && !(file.batch !== undefined && asksChain);
+    if (terms.verdict === 'invalid' || open) checks.terms = terms;
+    else if (isBound) checks.terms = VALID;
+    else if (file.orderSignature === undefined) {
+      checks.terms = undetermined('the order in the file does not carry the signature of its requester');
+    } else checks.terms = await verifyOrderSignature(file.order, file.orderSignature, domain, provider, timeoutMs);
+    if (file.acceptance !== undefined) checks.acceptance = verifyAcceptance(file.order, file.acceptance, domain);
   }
   const { modelDigest: given } = options;
   if (given !== undefined) checks.model = checkModel(receipt, given);

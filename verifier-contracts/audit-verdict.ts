@@ -16,6 +16,8 @@ export interface AuditVerdict {
   readonly resultsRoot: Hex;
   /** One byte a leaf, see `checkerBytes`: who had which leaf to check, by lot. */
   readonly checkers: Hex;
+  /** Who is paid the gas of the report for each leaf that it kills, whoever sends it; zero: the sender. */
+  readonly reporter: Hex;
 }
 
 const VERDICT_TYPES: Record<string, TypedDataField[]> = {
@@ -26,6 +28,7 @@ const VERDICT_TYPES: Record<string, TypedDataField[]> = {
     { name: 'voided', type: 'uint256' },
     { name: 'resultsRoot', type: 'bytes32' },
     { name: 'checkersHash', type: 'bytes32' },
+    { name: 'reporter', type: 'address' },
   ],
 };
 
@@ -37,6 +40,7 @@ function verdictValue(verdict: AuditVerdict): TypedValue {
     voided: checkUint('verdict', 'voided', verdict.voided, 256),
     resultsRoot: checkHex('verdict', 'resultsRoot', verdict.resultsRoot, 32),
     checkersHash: keccak256(verdict.checkers),
+    reporter: checkHex('verdict', 'reporter', verdict.reporter, 20),
   };
 }
 

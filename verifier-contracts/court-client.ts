@@ -61,8 +61,16 @@ export class CourtClient extends ContractClient {
 
   /** @param signatures in ascending order of the signers' addresses */
   reportAuditCall(header: BatchHeader, findings: AuditFindings, signatures: readonly Hex[]): Call {
-    const { kills, voided, resultsRoot, checkers } = findings;
-    return this.callOf('reportAudit', [headerValue(header), kills, voided, resultsRoot, checkers, signatures]);
+    const { kills, voided, resultsRoot, checkers, reporter } = findings;
+    return this.callOf('reportAudit', [
+      headerValue(header),
+      kills,
+      voided,
+      resultsRoot,
+      checkers,
+      reporter,
+      signatures,
+    ]);
   }
 
   /** @returns the seed. @throws AssayError CHAIN_REVERTED (SeedTooEarly, SeedKnown, AuditClosed ...), CHAIN_UNAVAILABLE */
@@ -105,7 +113,7 @@ export class CourtClient extends ContractClient {
     return (await this.view('checkersOf', [headerValue(header)])) as Hex;
   }
 
-  /** Who had the leaf to check, and who brought the verdict; null where there is none. */
+  /** Who had the leaf to check, and who is paid for the report; null where there is none. */
   async awardOf(
     batchHash: Hex,
     index: number,

@@ -4,8 +4,8 @@
  * `…Call` gives the bytes of a transaction without sending it, for callers that keep their own record of nonces and
  * signed transactions; `send` sends one through the client's signer and waits.
  */
-import { AbiCoder, id, Interface, keccak256 } from 'ethers';
-import { checkHex, orderValue, receiptValue } from '../receipts/eip712.js';
+import { AbiCoder, concat, id, Interface, keccak256 } from 'ethers';
+import { checkHex, orderValue, receiptStructHash, receiptValue } from '../receipts/eip712.js';
 import type { BatchHeader } from '../receipts/batch.js';
 import type { Hex, JobOrder, Receipt } from '../receipts/types.js';
 import { headerValue } from '../receipts/verify-receipt.js';
@@ -296,18 +296,12 @@ export class EscrowClient extends ContractClient {
   }
 
   slashEquivocationCall(found: Equivocation): Call {
-    const { order, receipt, leaf, other, signature, otherSignature, beneficiary, salt } = found;
-    const place = {
-      order: orderValue(order),
-      receipt: receiptValue(receipt),
-      header: leaf === undefined ? NO_HEADER : headerValue(leaf.header),
-      index: leaf?.index ?? 0,
-    };
-    return this.callOf('slashEquivocation', [place, receiptValue(other), signature, otherSignature, beneficiary, salt]);
+    return this.callOf('slashEquivocation', equivocationValues(found));
   }
 
-  claimBountyCall(orderHash: Hex, beneficiary: Hex, salt: Hex): Call {
-    return this.callOf('claimBounty', [orderHash, beneficiary, salt]);
+  /** @param found as it was announced; it need not be the pair of receipts that the kill was for */
+  claimBountyCall(found: Equivocation): Call {
+    return this.callOf('claimBounty', equivocationValues(found));
   }
 
   // Freeze, clock, reserve
@@ -365,17 +359,26 @@ export class EscrowClient extends ContractClient {
 }
 
 /**
- * What is announced before an equivocation is told, so that a copied call earns nothing.
- * @param salt 32 secret bytes
+ * What is announced before an equivocation is told, so that a copied call earns nothing. It names the two receipts, in
+ * whichever order: whoever has not seen both has nothing to announce.
+ * @param found `salt`: 32 secret bytes
  * @throws AssayError RECEIPT_FIELD_INVALID
  */
-export function precommitment(orderHash: Hex, beneficiary: Hex, salt: Hex): Hex {
+export function precommitment({
+  receipt,
+  other,
+  beneficiary,
+  salt,
+}: Pick<Equivocation, 'receipt' | 'other' | 'beneficiary' | 'salt'>): Hex {
+  // Lower-case hex of one length: its order is that of the numbers.
+  const evidence = keccak256(concat([receiptStructHash(receipt), receiptStructHash(other)].sort()));
   return keccak256(
     AbiCoder.defaultAbiCoder().encode(
-      ['bytes32', 'bytes32', 'address', 'bytes32'],
+      ['bytes32', 'bytes32', 'bytes32', 'address', 'bytes32'],
       [
-        checkHex('precommit', 'orderHash', orderHash, 32),
+        receipt.orderHash,
         id('assay/fault/equivocation'),
+        evidence,
         checkHex('precommit', 'beneficiary', beneficiary, 20),
         checkHex('precommit', 'salt', salt, 32),
       ],
@@ -385,6 +388,18 @@ export function precommitment(orderHash: Hex, beneficiary: Hex, salt: Hex): Hex 
 
 function signedOrderValue({ order, requesterSignature, executorSignature }: SignedOrder): Record<string, unknown> {
   return { order: orderValue(order), requesterSignature, executorSignature };
+}
+
+/** What both calls about an equivocation are told. */
+function equivocationValues(found: Equivocation): unknown[] {
+  const { order, receipt, leaf, other, signature, otherSignature, beneficiary, salt } = found;
+  const place = {
+    order: orderValue(order),
+    receipt: receiptValue(receipt),
+    header: leaf === undefined ? NO_HEADER : headerValue(leaf.header),
+    index: leaf?.index ?? 0,
+  };
+  return [place, receiptValue(other), signature, otherSignature, beneficiary, salt];
 }
 
 function boundOrderValue({ order, receipt, header, index }: BoundOrder): Record<string, unknown> {

@@ -331,7 +331,7 @@ describe('who may speak the verdict', () => {
     });
   });
 
-  it('signatures over other kills, undecided leaves, results, checkers, batch, contract or chain', async () => {
+  it('signatures over other kills, undecided leaves, results, checkers, reporter, batch, contract or chain', async () => {
     const { verdict, signatures } = await f.verdict(header, [1], 2, [], [[1, 0]]);
     const refused = { meta: { error: expect.stringMatching(/NotAuditor|SignersUnordered/) } };
     const over = (changed: object, domain: object = {}) =>
@@ -346,6 +346,7 @@ describe('who may speak the verdict', () => {
       { kills: 0n, voided: 2n },
       { resultsRoot: ZeroHash as Hex },
       { checkers: checkerBytes(3, [[1, 1]]) },
+      { reporter: addressOf(f.signer) },
       {
         checkers: checkerBytes(3, [
           [1, 0],
@@ -443,5 +444,26 @@ describe('who may speak the verdict', () => {
     await theirs.court!.reportAudit(header, verdict, signatures);
     expect(await f.court.killsOf(verdict.batchHash)).toBe(2n);
     expect((await f.court.awardOf(verdict.batchHash, 1)).reporter).toBe(addressOf(courier));
+  });
+
+  it('a copied report pays whom the auditors named', async () => {
+    const { header } = await f.commit(await f.receipts(2));
+    await f.anvil.mine(beaconDelay);
+    await f.court.fixSeed(header);
+    const { verdict: unnamed } = await f.verdict(header, [0], 2);
+    const verdict = { ...unnamed, reporter: addressOf(new Wallet(id('reporter'))) };
+    const signatures = await Promise.all(
+      auditorWallets.slice(0, 2).map((wallet) => signVerdict(verdict, f.client.domain, wallet)),
+    );
+    // The copier cannot put himself in the other's place ...
+    const refused = { meta: { error: expect.stringMatching(/NotAuditor|SignersUnordered/) } };
+    for (const reporter of [addressOf(f.signer), unnamed.reporter])
+      await expect(f.court.reportAudit(header, { ...verdict, reporter }, signatures)).rejects.toMatchObject(refused);
+    // ... and sends it for him.
+    const { transactionHash } = await f.court.reportAudit(header, verdict, signatures);
+    const [log] = (await f.provider.getTransactionReceipt(transactionHash))!.logs;
+    expect(addressOf({ address: courtInterface.parseLog(log!)!.args['reporter'] as string })).toBe(verdict.reporter);
+    expect(await f.court.verdictOf(verdict.batchHash)).toBe(verdictStructHash(verdict));
+    expect((await f.court.awardOf(verdict.batchHash, 0)).reporter).toBe(verdict.reporter);
   });
 });

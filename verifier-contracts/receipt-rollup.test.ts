@@ -6,7 +6,7 @@
 import { Contract, id, solidityPackedKeccak256, Wallet, ZeroHash } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { batchHash, boundIndexes, boundLeaf, headerHash, type BatchHeader } from '../receipts/batch.js';
-import { receiptStructHash } from '../receipts/eip712.js';
+import { receiptStructHash, receiptValue } from '../receipts/eip712.js';
 import { batchRoot } from '../receipts/merkle.js';
 import { signReceipt } from '../receipts/signature.js';
 import { LANES, type Hex, type JobOrder, type Lane, type Receipt } from '../receipts/types.js';
@@ -323,16 +323,137 @@ describe('commit', () => {
       await elsewhere.stop();
     }
   });
+});
 
-  it('a receipt with bits above its fields is refused by the ABI decoder, not hashed', async () => {
-    const [good] = await f.receipts(1);
-    const { data } = f.rollup.commitCall('sampled', f.client.policyHash, [good!], freshSalt());
-    const word = good!.receipt.opCount.toString(16).padStart(64, '0');
-    const dirty = data.replace(word, `01${word.slice(2)}`);
-    expect(dirty).not.toBe(data);
-    await expect(f.provider.call({ to: f.rollup.address, data: dirty })).rejects.toMatchObject({
-      code: 'CALL_EXCEPTION',
-    });
+/** What no receipt file can say is refused: it would bind or stand in a batch that nobody can read. */
+describe('a batch is readable', () => {
+  const OP_COUNT = 5;
+  const ITEMS = 6;
+  const LANE = 8;
+  const EXECUTOR = 10;
+  const ISSUED_AT = 11;
+  const RECEIPT_WORDS = 12;
+  const LAST_SECOND = 8_640_000_000_000n;
+
+  let receipts: SignedReceipt[];
+  beforeAll(async () => {
+    receipts = await f.receipts(2, (receipt) => receipt, { open: false });
+  });
+
+  const dataOf = (given: readonly SignedReceipt[], signatures = given.map(({ signature }) => signature)): Hex => {
+    const values = given.map(({ receipt }) => receiptValue(receipt));
+    const args = [LANES.sampled, f.client.policyHash, values, signatures, freshSalt()];
+    return rollupInterface.encodeFunctionData('commit', args) as Hex;
+  };
+  /** Alters a word of the second receipt: it stands behind the selector, five words of the head and the count. */
+  const altered = (data: Hex, word: number, change: (value: bigint) => bigint): Hex => {
+    const at = 2 + 8 + 64 * (5 + 1 + RECEIPT_WORDS + word);
+    const value = change(BigInt(`0x${data.slice(at, at + 64)}`));
+    return `${data.slice(0, at)}${value.toString(16).padStart(64, '0')}${data.slice(at + 64)}` as Hex;
+  };
+  const answerTo = async (data: Hex, from: string = f.signer.address, to = f.rollup.address): Promise<unknown> => {
+    const failure = await f.provider.call({ to, data, from }).catch((error: { data: string }) => error.data);
+    const { name, args } = rollupInterface.parseError(failure as string)!;
+    return [name, ...args.toArray()];
+  };
+
+  it.each<[string, number, (value: bigint) => bigint]>([
+    ['lane 9', LANE, () => 9n],
+    ['lane 0', LANE, () => 0n],
+    ['lane 4', LANE, () => 4n],
+    ['dirty high bits of the lane', LANE, (value) => value | (1n << 8n)],
+    ['issuedAt 2^63', ISSUED_AT, () => 1n << 63n],
+    ['issuedAt one second too late', ISSUED_AT, () => LAST_SECOND + 1n],
+    ['dirty high bits of issuedAt', ISSUED_AT, (value) => value | (1n << 64n)],
+    ['dirty high bits of opCount', OP_COUNT, (value) => value | (1n << 32n)],
+    ['dirty high bits of items', ITEMS, (value) => value | (1n << 255n)],
+    ['dirty high bits of the executor', EXECUTOR, (value) => value | (1n << 160n)],
+  ])('ReceiptMalformed: %s', async (_name, word, change) => {
+    const data = altered(dataOf(receipts), word, change);
+    expect(await answerTo(data)).toEqual(['ReceiptMalformed', 1n]);
+    // Also where nothing else of it would be looked at, since its lane is not the batch's.
+    const elsewhere = altered(data, LANE, (lane) => (lane === BigInt(LANES.sampled) ? BigInt(LANES.zk) : lane));
+    expect(await answerTo(elsewhere)).toEqual(['ReceiptMalformed', 1n]);
+  });
+
+  it('what a receipt file can just say stands in a batch, and is read', async () => {
+    const largest = { opCount: 2 ** 32 - 1, issuedAt: Number(LAST_SECOND) };
+    const posted = await f.receipts(2, (receipt) => ({ ...receipt, ...largest }));
+    const { header, batchHash: name } = await f.commit(posted);
+    expect(header.unbound).toBe(0n);
+    expect((await f.rollup.readBatch(name)).receipts).toEqual(posted);
+  });
+
+  it('ReceiptMalformed: a long signature, also one that many receipts share by their offsets', async () => {
+    const [first, second] = receipts.map(({ signature }) => signature);
+    expect(await answerTo(dataOf(receipts, [first!, `${second!}00`]))).toEqual(['ReceiptMalformed', 1n]);
+    const long = `0x${'00'.repeat(4096)}` as Hex;
+    expect(await answerTo(dataOf(receipts, [first!, long]))).toEqual(['ReceiptMalformed', 1n]);
+    // The third and the second offset are one: a few bytes each, and as long as one pleases for whoever reads.
+    const third = [...receipts, receipts[1]!];
+    const data = dataOf(third, [first!, long, '0x']);
+    const offsets = 2 + 8 + 64 * (5 + 1 + 3 * RECEIPT_WORDS + 1);
+    const shared = data.slice(offsets + 64, offsets + 128);
+    const twice = `${data.slice(0, offsets + 128)}${shared}${data.slice(offsets + 192)}` as Hex;
+    expect(await answerTo(twice)).toEqual(['ReceiptMalformed', 1n]);
+    const own = `${data.slice(0, offsets + 64)}${data.slice(offsets, offsets + 64)}${shared}${data.slice(offsets + 192)}`;
+    expect(await answerTo(own as Hex)).toEqual(['ReceiptMalformed', 2n]);
+  });
+
+  it('a short signature, or one that two receipts share, is unbound and read', async () => {
+    const posted = await f.receipts(3);
+    const data = dataOf(posted, [posted[0]!.signature, '0x', `${posted[2]!.signature.slice(0, -2)}` as Hex]);
+    const offsets = 2 + 8 + 64 * (5 + 1 + 3 * RECEIPT_WORDS + 1);
+    const shared = data.slice(offsets, offsets + 64);
+    for (const call of [data, `${data.slice(0, offsets + 64)}${shared}${data.slice(offsets + 128)}` as Hex]) {
+      const snapshot = (await f.provider.send('evm_snapshot', [])) as string;
+      const sent = await f.signer.sendTransaction({ to: f.rollup.address, data: call });
+      const { logs } = (await sent.wait())!;
+      const event = logs
+        .filter(({ address }) => address.toLowerCase() === f.rollup.address)
+        .map((log) => rollupInterface.parseLog(log)!)
+        .find(({ name }) => name === 'BatchCommitted')!;
+      const { header, receipts: read } = await f.rollup.readBatch(event.args['batchHash'] as Hex);
+      expect(boundIndexes(header)).toEqual([0]);
+      expect(read.map(({ receipt }) => receipt)).toEqual(posted.map(({ receipt }) => receipt));
+      await f.provider.send('evm_revert', [snapshot]);
+    }
+  });
+
+  it('ReceiptMalformed in the zk lane, and from bindFaultOf', async () => {
+    const values = receipts.map(({ receipt }) => receiptValue(receipt));
+    const signatures = receipts.map(({ signature }) => signature);
+    const spoiled = [values[0], { ...values[1], issuedAt: 1n << 63n }];
+    const args = [f.client.policyHash, spoiled, signatures, freshSalt(), evidenceFor(receipts)];
+    const proved = rollupInterface.encodeFunctionData('commitProved', args) as Hex;
+    expect(await answerTo(proved)).toEqual(['ReceiptMalformed', 1n]);
+    const asked = rollupInterface.encodeFunctionData('bindFaultOf', [3, args[0], spoiled[1], signatures[1]]) as Hex;
+    expect(await answerTo(asked)).toEqual(['ReceiptMalformed', 0n]);
+  });
+
+  it('PosterNotPlain: through a wrapper contract nobody would find the receipts', async () => {
+    // calldatacopy(0, 0, calldatasize); call(gas, rollup, 0, 0, calldatasize, 0, 0); revert with what came back
+    const runtime = `36600060003760006000366000600073${f.rollup.address.slice(2)}5af13d600060003e3d6000fd`;
+    const wrapper = addressOf(new Wallet(id('wrapper')));
+    const data = dataOf(await f.receipts(1));
+    await f.provider.send('anvil_setCode', [wrapper, `0x${runtime}`]);
+    expect(await answerTo(data, f.signer.address, wrapper)).toEqual([
+      'PosterNotPlain',
+      expect.stringMatching(new RegExp(`^${wrapper}$`, 'i')),
+    ]);
+    const values = rollupInterface.decodeFunctionData('commit', data);
+    const proof = [f.client.policyHash, values[2], values[3], freshSalt(), '0x'];
+    const proved = rollupInterface.encodeFunctionData('commitProved', proof) as Hex;
+    expect(await answerTo(proved, f.signer.address, wrapper)).toEqual(['PosterNotPlain', expect.anything()]);
+  });
+
+  it('PosterNotPlain: an account that has delegated itself to code (EIP-7702) calls with code in between', async () => {
+    const delegated = addressOf(new Wallet(id('delegated')));
+    await f.provider.send('anvil_setCode', [delegated, `0xef0100${f.escrow.address.slice(2)}`]);
+    expect(await answerTo(dataOf(receipts), delegated)).toEqual([
+      'PosterNotPlain',
+      expect.stringMatching(new RegExp(`^${delegated}$`, 'i')),
+    ]);
   });
 });
 

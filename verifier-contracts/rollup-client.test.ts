@@ -1,8 +1,9 @@
-import { ContractFactory, id, Wallet } from 'ethers';
+import { ContractFactory, id, Wallet, type TransactionResponse } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Hex } from '../receipts/types.js';
 import { connectChain } from './connect-chain.js';
 import { evidenceFor, freshSalt, startSettlement, type SettlementFixture } from './harness/settlement-fixture.js';
+import { RollupClient } from './rollup-client.js';
 import { SettlementClient } from './settlement-client.js';
 
 let f: SettlementFixture;
@@ -47,25 +48,71 @@ describe('reading back', () => {
     await expect(f.rollup.readBatch(id('none') as Hex)).rejects.toMatchObject({ code: 'CHAIN_BATCH_UNKNOWN' });
   });
 
-  it('a batch that went through another contract is reported as unreadable, though it stands', async () => {
-    const receipts = await f.receipts(1);
+  it('bytes that an ordinary decoder refuses: cut padding, and a signature that is found backwards', async () => {
+    const receipts = await f.receipts(3);
     const { data } = f.rollup.commitCall('sampled', f.client.policyHash, receipts, freshSalt());
-    // Creation code that calls the rollup with the bytes that follow it:
-    // CODECOPY(0, 37, n); CALL(gas, rollup, 0, 0, n, 0, 0); STOP
-    const size = ((data.length - 2) / 2).toString(16).padStart(4, '0');
-    const code = `0x61${size}602b5f395f5f61${size}5f5f73${f.rollup.address.slice(2)}5af15f5ff3`;
-    const padded = `${code}${'00'.repeat(43 - (code.length - 2) / 2)}${data.slice(2)}`;
-    const sent = await f.signer.sendTransaction({ data: padded, gasLimit: 2_000_000 });
-    const mined = (await sent.wait())!;
-    const log = mined.logs.find(({ address }) => address.toLowerCase() === f.rollup.address);
-    const batchHash = log!.topics[1] as Hex;
-    expect((await f.rollup.headerOf(batchHash))?.count).toBe(1);
-    await expect(f.rollup.readBatch(batchHash)).rejects.toMatchObject({
+    // The last signature ends with 31 bytes of padding.
+    const cut = await batchOf(data.slice(0, -62));
+    expect((await f.rollup.readBatch(cut)).receipts).toEqual(receipts);
+
+    const [moved] = await f.receipts(1);
+    const own = f.rollup.commitCall('sampled', f.client.policyHash, [moved!], freshSalt()).data;
+    // Arguments, then the signature, then the receipts and the heads of the signatures.
+    const [head, rest] = [own.slice(10, 10 + 64 * 5), own.slice(10 + 64 * 5)];
+    const [list, tail] = [rest.slice(0, 64 * 13), rest.slice(64 * 15)];
+    const word = (value: number) => BigInt.asUintN(256, BigInt(value)).toString(16).padStart(64, '0');
+    const length = tail.length / 2;
+    const offsets = head.slice(0, 128) + word(160 + length) + word(160 + length + 13 * 32) + head.slice(256);
+    // From the first head back over the number of heads and the receipts.
+    const back = word(-(length + 13 * 32 + 32));
+    const backwards = await batchOf(`${own.slice(0, 10)}${offsets}${tail}${list}${word(1)}${back}`);
+    expect((await f.rollup.readBatch(backwards)).receipts).toEqual([moved]);
+  });
+
+  it.each<[string, (data: string) => Partial<TransactionResponse> | null, RegExp]>([
+    ['is unknown to the node', () => null, /reached the contract through another one/],
+    ['went to another contract', () => ({ to: `0x${'12'.repeat(20)}` }), /reached the contract through another one/],
+    ['created one', () => ({ to: null }), /reached the contract through another one/],
+    ['calls something else', () => ({ data: '0x12345678' }), /calls neither commit nor commitProved/],
+    ['is cut off', (data) => ({ data: data.slice(0, 300) }), /cannot be read: (arguments|receipts|signatures): /],
+    ['holds a lane that there is none of', (data) => ({ data: poked(data, 8, '09') }), /lane 9, which does not exist/],
+    ['holds a time beyond all numbers', (data) => ({ data: poked(data, 11, 'ff'.repeat(8)) }), /issuedAt/],
+    ['holds another receipt', (data) => ({ data: poked(data, 3, '77') }), /is of another batch/],
+  ])('a transaction that %s: one error, with its reason', async (_what, change, reason) => {
+    const { batchHash } = await f.commit(await f.receipts(1));
+    const provider = new Proxy(f.provider, {
+      get: (target, name) => {
+        const member = Reflect.get(target, name, target) as unknown;
+        if (name !== 'getTransaction') return typeof member === 'function' ? (member.bind(target) as unknown) : member;
+        return async (hash: string) => {
+          const real = (await target.getTransaction(hash))!;
+          const changed = change(real.data);
+          return changed === null ? null : { to: real.to, data: real.data, ...changed };
+        };
+      },
+    });
+    const reader = new RollupClient({ ...f.client.context, provider });
+    const message = expect.stringMatching(reason) as string;
+    await expect(reader.readBatch(batchHash)).rejects.toMatchObject({
       code: 'CHAIN_BATCH_UNKNOWN',
-      message: expect.stringContaining('through another one'),
+      message,
+      meta: { batchHash },
     });
   });
 });
+
+/** Sends these bytes. @returns the name of the batch that they commit */
+async function batchOf(data: string): Promise<Hex> {
+  const sent = await f.signer.sendTransaction({ to: f.rollup.address, data });
+  const log = (await sent.wait())!.logs.find(({ address }) => address.toLowerCase() === f.rollup.address);
+  return log!.topics[1] as Hex;
+}
+
+/** The calldata of a commit of one, with other last bytes in this field of its receipt. */
+function poked(data: string, field: number, bytes: string): string {
+  const end = 10 + 64 * (5 + 1 + field + 1);
+  return `${data.slice(0, end - bytes.length)}${bytes}${data.slice(end)}`;
+}
 
 describe('typed failures', () => {
   it('no contract, another contract, no chain', async () => {

@@ -12,6 +12,7 @@ import { batchRoot, leafHash, MAX_BATCH } from '../receipts/merkle.js';
 import { LANES, type Hex, type Lane, type Receipt } from '../receipts/types.js';
 import { headerValue, RECEIPT_STATUSES, type ReceiptStatus } from '../receipts/verify-receipt.js';
 import { receiptRollupAbi } from './bindings/ReceiptRollup.js';
+import { readCommit, type CommitLayout } from './commit-calldata.js';
 import {
   ContractClient,
   orNull,
@@ -148,7 +149,8 @@ export class RollupClient extends ContractClient {
   /**
    * A batch as a stranger rebuilds it from the chain alone: header from the event, receipts and signatures from the
    * calldata, all recomputed and compared with the hash that the contract keeps.
-   * @throws AssayError CHAIN_BATCH_UNKNOWN, CHAIN_UNAVAILABLE
+   * @throws AssayError CHAIN_BATCH_UNKNOWN where there is none, or its calldata cannot be read, with the reason;
+   * CHAIN_UNAVAILABLE
    */
   async readBatch(batchHash: Hex): Promise<PostedBatch> {
     const what = `batch ${batchHash}`;
@@ -156,18 +158,18 @@ export class RollupClient extends ContractClient {
     if (found === null) throw new AssayError('CHAIN_BATCH_UNKNOWN', `${what}: not committed to ${this.address}`);
     const { header, transactionHash } = found;
     const transaction = await this.guard(what, () => this.provider.getTransaction(transactionHash));
-    const call = transaction?.to?.toLowerCase() === this.address ? rollupInterface.parseTransaction(transaction) : null;
-    if (call === null || (call.name !== 'commit' && call.name !== 'commitProved')) {
+    const unreadable = (reason: string, cause?: unknown): AssayError =>
+      new AssayError('CHAIN_BATCH_UNKNOWN', `${what}: ${reason}`, { cause, meta: { batchHash, transactionHash } });
+    if (transaction?.to?.toLowerCase() !== this.address) {
       const reason = `transaction ${transactionHash} reached the contract through another one: its calldata holds no receipts`;
-      throw new AssayError('CHAIN_BATCH_UNKNOWN', `${what}: ${reason}`);
+      throw unreadable(reason);
     }
-    const args = call.args as unknown as { receipts: Record<string, unknown>[]; signatures: Hex[]; evidence?: Hex };
-    const receipts = args.receipts.map((value, i) => ({ receipt: receiptOf(value), signature: args.signatures[i]! }));
-    const { evidence } = call.name === 'commitProved' ? args : {};
+    const { receipts, evidence } = readable(transaction.data as Hex, (reason, cause) =>
+      unreadable(`transaction ${transactionHash}: ${reason}`, cause),
+    );
     // The root is over leaves that hold the lane, so that it tells a batch of another lane too.
-    if (rootOf(header.lane, receipts) !== header.batchRoot) {
-      throw new AssayError('CHAIN_BATCH_UNKNOWN', `${what}: the calldata of ${transactionHash} is of another batch`);
-    }
+    if (receipts.length !== header.count || rootOf(header.lane, receipts) !== header.batchRoot)
+      throw unreadable(`the calldata of ${transactionHash} is of another batch`);
     return { batchHash, header, receipts, transactionHash, ...(evidence === undefined ? {} : { evidence }) };
   }
 
@@ -212,6 +214,34 @@ function receiptLists(receipts: readonly SignedReceipt[]): [unknown[], Hex[]] {
 
 function rootOf(lane: Lane, receipts: readonly SignedReceipt[]): Hex {
   return batchRoot(receipts.map(({ receipt }, i) => leafHash(i, lane, receiptStructHash(receipt))));
+}
+
+/** Where the lists stand in each function's arguments. */
+const LAYOUTS: Readonly<Record<string, CommitLayout>> = {
+  [rollupInterface.getFunction('commit')!.selector]: { receipts: 2, signatures: 3 },
+  [rollupInterface.getFunction('commitProved')!.selector]: { receipts: 1, signatures: 2, evidence: 4 },
+};
+
+/**
+ * Receipts and evidence of a commit's calldata, which may be anything.
+ * @param failure the error to throw
+ */
+function readable(
+  data: Hex,
+  failure: (reason: string, cause?: unknown) => AssayError,
+): { readonly receipts: readonly SignedReceipt[]; readonly evidence?: Hex } {
+  const layout = LAYOUTS[data.slice(0, 10)];
+  if (layout === undefined) throw failure('it calls neither commit nor commitProved');
+  try {
+    const { receipts, signatures, ...rest } = readCommit(data, layout);
+    const signed = receipts.map((value, i) => ({ receipt: receiptOf(value), signature: signatures[i]! }));
+    // A receipt that cannot be hashed cannot be used either.
+    for (const { receipt } of signed) receiptStructHash(receipt);
+    return { receipts: signed, ...rest };
+  } catch (error) {
+    if (error instanceof AssayError) throw failure(error.message, error);
+    throw error;
+  }
 }
 
 function laneName(number: bigint): Lane {

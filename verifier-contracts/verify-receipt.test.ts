@@ -1,13 +1,25 @@
 /** receipts/verify-receipt.ts against a real chain: every check has a tampering that it alone, by name, refuses. */
-import { id, Network, Wallet, type Provider, type TransactionRequest } from 'ethers';
+import {
+  ContractFactory,
+  id,
+  Interface,
+  Network,
+  Wallet,
+  type Contract,
+  type ContractTransactionResponse,
+  type InterfaceAbi,
+  type Provider,
+  type TransactionRequest,
+} from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AssayError } from '../common/errors.js';
 import { hashOrder } from '../receipts/eip712.js';
 import { formatReceiptFile, parseReceiptFile, type ReceiptFile } from '../receipts/receipt-file.js';
 import { signAcceptance, signOrder, signReceipt } from '../receipts/signature.js';
-import type { Hex, Receipt } from '../receipts/types.js';
+import type { Hex, JobOrder, Receipt } from '../receipts/types.js';
 import { verifyReceipt, type ReceiptCheckName, type VerifyReceiptOptions } from '../receipts/verify-receipt.js';
 import { startAnvil } from './anvil.js';
+import { compileContracts } from './build.js';
 import { connectChain } from './connect-chain.js';
 import {
   executorKey,
@@ -122,13 +134,25 @@ describe('tampering', () => {
     expect(await failed({ ...good, order: { ...good.order!, price: 999n } })).toEqual(['terms', 'acceptance']);
     const executor: Hex = `0x${'12'.repeat(20)}`;
     expect(await failed({ ...good, order: { ...good.order!, executor } })).toEqual(['terms', 'acceptance']);
-    expect(await failed({ ...good, orderSignature: good.signature })).toEqual(['terms']);
+  });
+
+  it("the order's signature: of another, none; the chain has bound the order all the same, where it was asked", async () => {
+    const { version, domain, receipt, signature, order } = good;
+    const neither: ReceiptFile = { version, domain, receipt, signature, order: order! };
+    const ofAnother = { orderSignature: good.signature };
     const unsigned: ReceiptFile = { ...withoutOrder(good), order: good.order! };
-    expect(await failed(unsigned)).toEqual(['terms']);
-    expect((await verifyReceipt(unsigned, options)).verdict).toEqual({
-      verdict: 'undetermined',
-      reason: expect.stringMatching(/^terms: .*signature of its requester/),
-    });
+    expect(await failed({ ...good, ...ofAnother })).toEqual([]);
+    expect(await failed(unsigned)).toEqual([]);
+    const termsOf = async (file: ReceiptFile, change: Partial<VerifyReceiptOptions> = {}) =>
+      (await verifyReceipt(file, { ...options, ...change })).checks.terms;
+    const forged = { verdict: 'invalid', reason: expect.stringMatching(/^signed by /) as string };
+    expect(await termsOf({ ...neither, ...ofAnother })).toEqual(forged);
+    const missing = { verdict: 'undetermined', reason: expect.stringMatching(/signature of its requester$/) as string };
+    expect(await termsOf(neither)).toEqual(missing);
+    expect(await termsOf(unsigned, { provider: undefined })).toEqual(missing);
+    // A batch that the contract does not know shows nothing.
+    const header = { ...good.batch!.header, salt: word('x') };
+    expect(await termsOf({ ...good, ...ofAnother, batch: { ...good.batch!, header } })).toEqual(forged);
   });
 
   it('acceptance: of another order, of another key, the mirrored one', async () => {
@@ -223,6 +247,42 @@ describe('tampering', () => {
     const domain = { ...good.domain, chainId: 1n };
     const signature = await signReceipt(good.receipt, domain, new Wallet(executorKey(0)));
     expect(await failed({ ...withoutOrder(good), domain, signature })).toEqual(['settlement']);
+  });
+});
+
+describe('a requester that is a contract (ERC-1271)', () => {
+  it('cannot take back its consent: what it says today counts as long as the chain has not bound the order', async () => {
+    const { abi, bytecode } = (await compileContracts({ folders: ['harness/escrow'] }))['StagedWallet']!;
+    const factory = new ContractFactory(new Interface(abi as InterfaceAbi), bytecode, f.signer);
+    const wallet = (await factory.deploy(requester.address)) as Contract;
+    await wallet.waitForDeployment();
+    const account = (await wallet.getAddress()).toLowerCase() as Hex;
+    for (const call of [
+      f.escrow.wrapCall(10_000n),
+      f.escrow.approveCall(10_000n),
+      f.escrow.depositCall(account, 10_000n),
+    ])
+      await f.sendAs(requester, call);
+    const given = { lane: 'zk', order: (order: JobOrder) => ({ ...order, requester: account }) } as const;
+    const receipts = await f.receipts(1, undefined, given);
+    const { order, requesterSignature, executorSignature } = f.orderFor(receipts[0]!.receipt);
+    const unposted: ReceiptFile = {
+      version: 2,
+      domain: f.client.domain,
+      ...receipts[0]!,
+      order,
+      orderSignature: requesterSignature,
+      acceptance: executorSignature,
+    };
+    const { header } = await f.commitProved(receipts);
+    const posted = { ...unposted, batch: { header, index: 0, path: [] } };
+    const termsOf = async (file: ReceiptFile) =>
+      (await verifyReceipt(file, { ...options, settlement: 'soft' })).checks.terms?.verdict;
+    expect([await termsOf(unposted), await termsOf(posted)]).toEqual(['valid', 'valid']);
+    await (await (wallet.getFunction('setMood')(3) as Promise<ContractTransactionResponse>)).wait();
+    expect([await termsOf(unposted), await termsOf(posted)]).toEqual(['invalid', 'valid']);
+    // The leaf is bound under that order alone.
+    expect(await termsOf({ ...posted, order: { ...order, price: order.price + 1n } })).toBe('invalid');
   });
 });
 

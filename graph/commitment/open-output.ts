@@ -28,14 +28,15 @@ export interface OutputOpening {
   readonly portPath: readonly string[];
   /** As the tensor root binds it; empty where there is no such output. */
   readonly tensorHeader: string;
-  /** Encoded elements of the range; empty where a part of it lies outside the tensor. */
+  /** Encoded elements of the range, as far as the tensor reaches; empty where the range begins behind its end. */
   readonly elements: string;
-  /** Siblings of the chunks; where a part of the range lies outside the tensor: its tree's value. */
+  /** Siblings of the chunks; where the range begins behind the tensor's end: its tree's value. */
   readonly chunkPath: readonly string[];
 }
 
 /**
- * Opens a range of an output, or shows that it does not exist: whoever is asked for it has an answer in any case.
+ * Opens a range of an output, or what there is of it, or shows that nothing of it exists: whoever is asked for it has an
+ * answer in any case, and who asks for too much still gets what there is.
  * @param outputs one array per graph output.
  * @throws AssayError OPENING_INVALID for an empty range; INPUT_RANGE as tensorRoot.
  */
@@ -67,16 +68,16 @@ export function openOutput(
       chunkPath: [],
     };
   const { header, chunks, leaves, treeValue } = asked;
-  const inside = firstChunk + chunkCount <= chunks.length;
-  const opened = inside ? chunks.slice(firstChunk, firstChunk + chunkCount) : [];
+  const end = Math.min(firstChunk + chunkCount, chunks.length);
+  const inside = firstChunk < end;
   return {
     outputCount,
     portPath: merkleOpening(TAG.portNode, ports, tensor, tensor).map(toHex),
     tensorHeader: toHex(encodeHeader(header)),
-    elements: `0x${opened.map((bytes) => toHex(bytes).slice(2)).join('')}`,
-    chunkPath: (inside
-      ? merkleOpening(TAG.tensorNode, leaves, firstChunk, firstChunk + chunkCount - 1)
-      : [treeValue]
-    ).map(toHex),
+    elements: `0x${chunks
+      .slice(firstChunk, end)
+      .map((bytes) => toHex(bytes).slice(2))
+      .join('')}`,
+    chunkPath: (inside ? merkleOpening(TAG.tensorNode, leaves, firstChunk, end - 1) : [treeValue]).map(toHex),
   };
 }

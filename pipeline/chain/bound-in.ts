@@ -12,7 +12,10 @@ import { rollupInterface } from '../../verifier-contracts/rollup-client.js';
 import type { SettlementClient } from '../../verifier-contracts/settlement-client.js';
 import type { BoundBatch } from '../ports.js';
 
-/** @returns null where the order is not bound, or its batch was posted through another contract and cannot be read. */
+/**
+ * @returns null where the order is not bound
+ * @throws AssayError CHAIN_BATCH_UNKNOWN where it is, in a batch that cannot be read; CHAIN_UNAVAILABLE
+ */
 export async function boundIn(client: SettlementClient, orderHash: Hex): Promise<BoundBatch | null> {
   const { escrow, rollup, provider, context } = client;
   const { leaf } = await escrow.orderOf(orderHash);
@@ -27,27 +30,37 @@ export async function boundIn(client: SettlementClient, orderHash: Hex): Promise
     const last = logs.at(-1);
     return last === undefined ? null : provider.getTransactionReceipt(last.transactionHash);
   });
-  if (mined === null) return null;
+  if (mined === null) {
+    const what = `binding of order ${orderHash}: the node says that it is bound, and does not find the event`;
+    throw new AssayError('CHAIN_UNAVAILABLE', what);
+  }
+  const unread: AssayError[] = [];
   for (const log of mined.logs) {
     if (log.address.toLowerCase() !== rollup.address) continue;
     const event = rollupInterface.parseLog(log);
     if (event?.name !== 'BatchCommitted') continue;
-    const batch = await readable(() => rollup.readBatch(event.args['batchHash'] as Hex));
+    const batchHash = event.args['batchHash'] as Hex;
+    const batch = await readable(unread, () => rollup.readBatch(batchHash));
     const holds = batch?.receipts.some(
       ({ receipt }, index) => boundLeaf(batch.batchHash, index, receiptStructHash(receipt)) === leaf,
     );
     if (batch !== null && holds === true)
       return { ...batch, blockNumber: mined.blockNumber, blockHash: mined.blockHash as Hex, reverted: false };
   }
-  return null;
+  throw new AssayError(
+    'CHAIN_BATCH_UNKNOWN',
+    `Order ${orderHash} is bound by transaction ${mined.hash}, in a batch that cannot be read: ${unread.map(({ message }) => message).join('; ')}`,
+    { meta: { orderHash, leaf, batches: unread.map(({ meta }) => meta['batchHash']) } },
+  );
 }
 
-async function readable<T>(read: () => Promise<T>): Promise<T | null> {
+async function readable<T>(unread: AssayError[], read: () => Promise<T>): Promise<T | null> {
   try {
     return await read();
   } catch (error) {
-    if (error instanceof AssayError && error.code === 'CHAIN_BATCH_UNKNOWN') return null;
-    throw error;
+    if (!(error instanceof AssayError) || error.code !== 'CHAIN_BATCH_UNKNOWN') throw error;
+    unread.push(error);
+    return null;
   }
 }
 

@@ -11,6 +11,9 @@ import type { ChainPort, Fees } from '../ports.js';
 /** Room above the estimate: another transaction mined in between may change what a call costs. */
 const GAS_ROOM_PERCENT = 25n;
 
+/** What a transaction may take (EIP-7825). A dearer one would be signed, and never mined. */
+const MOST_GAS = 1n << 24n;
+
 /**
  * Refusals of the contracts that no later block takes back, or after which the step looks anew and makes another call.
  * BatchUnknown is none: a commit may be on its way again.
@@ -63,6 +66,7 @@ export function settlementChain(client: SettlementClient): ChainPort {
     openFaultOf: (order) => escrow.openFaultOf(order),
     orderOf: (orderHash, block) => escrow.orderOf(orderHash, block),
     boundIn: (orderHash) => boundIn(client, orderHash),
+    hasCode: async (account) => (await ask('code', () => provider.getCode(account))) !== '0x',
     courtOf: async (policyHash) => {
       const { court } = await client.termsOf(policyHash);
       if (court === null)
@@ -81,7 +85,10 @@ export function settlementChain(client: SettlementClient): ChainPort {
     price: (call, from) =>
       ask('gas estimate', async () => {
         const [gas, now] = await Promise.all([provider.estimateGas({ ...call, from }), fees()]);
-        return { gasLimit: gas + (gas * GAS_ROOM_PERCENT) / 100n, ...now };
+        if (gas > MOST_GAS)
+          throw new AssayError('CHAIN_REVERTED', `The call takes ${gas} gas, and a transaction may take ${MOST_GAS}.`);
+        const withRoom = gas + (gas * GAS_ROOM_PERCENT) / 100n;
+        return { gasLimit: withRoom < MOST_GAS ? withRoom : MOST_GAS, ...now };
       }),
     fees: () => ask('fees', fees),
     revertsForGood: async (call, from) => {

@@ -123,7 +123,7 @@ function contract(open: () => Promise<Database>): void {
 
   it('migrates once', async () => {
     const again = await database.query<{ version: number }>('SELECT version FROM assay.migration ORDER BY version');
-    expect(again).toEqual([{ version: 1 }, { version: 2 }, { version: 3 }, { version: 4 }]);
+    expect(again).toEqual(MIGRATIONS.map(({ version }) => ({ version })));
   });
 }
 

@@ -27,11 +27,16 @@ export async function acceptOrder(context: StageContext, claim: Claim): Promise<
   const executorSignature = stored.acceptance ?? (await accepted(context, claim, stored));
   const fault = await chain.openFaultOf({ order, requesterSignature: stored.signature, executorSignature });
   if (fault === 'none') {
+    const alone = await chain.hasCode(order.requester);
     return {
       kind: 'advance',
       next: 'opening',
       write: async (tx) => {
-        await tx.execute('UPDATE assay.orders SET accepted_at = $2 WHERE order_hash = $1', [orderHash, clock()]);
+        await tx.execute('UPDATE assay.orders SET accepted_at = $2, alone = alone OR $3 WHERE order_hash = $1', [
+          orderHash,
+          clock(),
+          alone,
+        ]);
       },
     };
   }

@@ -3,12 +3,13 @@
  * receipts under his own name first. Nothing is lost: the order is bound, to a leaf of his batch. The receipts are followed
  * there, and that batch is audited and paid as if it were ours.
  */
-import { receiptStructHash } from '../../receipts/index.js';
+import { AssayError } from '../../common/errors.js';
+import { boundLeaf, MAX_BATCH, receiptStructHash } from '../../receipts/index.js';
 import type { Hex } from '../../receipts/types.js';
 import type { Queryable } from '../database/database.js';
 import type { BoundBatch } from '../ports.js';
 import { headerToJson } from '../store/order-json.js';
-import { enqueue } from '../work/claim.js';
+import { enqueue, moveTo } from '../work/claim.js';
 import type { StageContext } from './context.js';
 import { postedToJson, type BatchedReceipt } from './load-batch.js';
 import { writeChainState } from './write-chain-state.js';
@@ -20,21 +21,63 @@ export interface Copy {
   readonly orderHash: Hex;
 }
 
+/** One of our orders that is bound in a batch which nobody can read, so that it is followed by its state alone. */
+export interface Unreadable {
+  readonly orderHash: Hex;
+  /** Names the batch. */
+  readonly error: AssayError;
+}
+
+export interface Elsewhere {
+  readonly copies: readonly Copy[];
+  readonly unreadable: readonly Unreadable[];
+}
+
 /** @param receipts of ours that the batch they were sealed in does not bind */
-export async function findCopies(
+export async function findElsewhere(
   { chain }: Pick<StageContext, 'chain'>,
   receipts: readonly Pick<BatchedReceipt, 'receipt' | 'receiptHash'>[],
-): Promise<Copy[]> {
+): Promise<Elsewhere> {
   const found = await Promise.all(
-    receipts.map(async ({ receipt: { orderHash }, receiptHash }) => {
-      const batch = await chain.boundIn(orderHash);
-      const hashes = batch?.receipts.map(({ receipt }) => receiptStructHash(receipt)) ?? [];
-      // Bound by another receipt than the one we hold: not what we ran.
-      const index = hashes.indexOf(receiptHash);
-      return batch === null || index < 0 ? [] : [{ batch, index, orderHash }];
+    receipts.map(async ({ receipt: { orderHash }, receiptHash }): Promise<Copy | Unreadable | null> => {
+      try {
+        const batch = await chain.boundIn(orderHash);
+        const hashes = batch?.receipts.map(({ receipt }) => receiptStructHash(receipt)) ?? [];
+        // Bound by another receipt than the one we hold: not what we ran.
+        const index = hashes.indexOf(receiptHash);
+        return batch === null || index < 0 ? null : { batch, index, orderHash };
+      } catch (error) {
+        if (!(error instanceof AssayError) || error.code !== 'CHAIN_BATCH_UNKNOWN') throw error;
+        return isBoundBy(receiptHash, error) ? { orderHash, error } : null;
+      }
     }),
   );
-  return found.flat();
+  return {
+    copies: found.filter((one): one is Copy => one !== null && 'batch' in one),
+    unreadable: found.filter((one): one is Unreadable => one !== null && 'error' in one),
+  };
+}
+
+/** @param error of `boundIn` */
+function isBoundBy(receiptHash: Hex, { meta }: AssayError): boolean {
+  const { leaf, batches } = meta as { readonly leaf: Hex; readonly batches: readonly Hex[] };
+  const indexes = Array.from({ length: MAX_BATCH }, (_, index) => index);
+  return batches.some((batch) => indexes.some((index) => boundLeaf(batch, index, receiptHash) === leaf));
+}
+
+/** In the transaction that ends the step which found them: step `expire` asks for their state, at once and now and then. */
+export async function follow(tx: Queryable, unreadable: readonly Unreadable[], now: number): Promise<void> {
+  for (const { orderHash, error } of unreadable) {
+    await tx.execute('UPDATE assay.receipts SET batch_hash = NULL, batch_index = NULL WHERE order_hash = $1', [
+      orderHash,
+    ]);
+    await tx.execute(
+      `UPDATE assay.orders SET error = $2, chain_state = 'bound', chain_block = NULL WHERE order_hash = $1`,
+      [orderHash, JSON.stringify(error)],
+    );
+    await moveTo(tx, [orderHash], 'expire', now);
+    await tx.execute('UPDATE assay.work SET due_at = $2, hinted_at = 0 WHERE subject = $1', [orderHash, now]);
+  }
 }
 
 /** In the transaction that ends the step which found them. @param now local, for the steps to come */

@@ -32,7 +32,7 @@ export async function performOnce(
   const which = `${effect} of ${subject}`;
   if (reverted.length >= MOST_REVERTS) {
     throw new AssayError('CHAIN_REVERTED', `${which} was mined and reverted ${reverted.length} times.`, {
-      meta: { effect, subject },
+      meta: { effect, subject, reverts: reverted.length },
     });
   }
   const key = `${effect}-${subject}-${reverted.length}`;
@@ -49,12 +49,29 @@ export async function performOnce(
   return performed;
 }
 
+/** Is a transaction of the effect signed and not known to be mined? */
+export async function isOnItsWay({ database }: StageContext, effect: Effect, subject: string): Promise<boolean> {
+  const stored = await database.query('SELECT 1 FROM assay.intents WHERE key LIKE $1 AND mined_tx IS NULL', [
+    `${effect}-${subject}-%`,
+  ]);
+  return stored.length > 0;
+}
+
 /** The contract's own name for why it refused; null for any other failure. */
 export function refusalOf(error: unknown): { readonly name: string; readonly args: readonly string[] } | null {
   if (!(error instanceof AssayError) || error.code !== 'CHAIN_REVERTED') return null;
   const { error: name, args } = error.meta as { error?: unknown; args?: readonly string[] };
   return typeof name === 'string' ? { name, args: args ?? [] } : null;
 }
+
+/** Was it refused at estimation without a word of the contracts (out of gas, most likely), or is it worn out? */
+export function failsUnexplained(error: unknown): error is AssayError {
+  if (!(error instanceof AssayError) || error.code !== 'CHAIN_REVERTED') return false;
+  return isWornOut(error) || (error.meta['error'] === undefined && error.meta['hash'] === undefined);
+}
+
+/** Was it mined and reverted too often, so that it is not sent any more? */
+export const isWornOut = ({ meta }: AssayError): boolean => meta['reverts'] !== undefined;
 
 /** Has the block of a transaction as many on top of it, its own included, as are wanted? */
 export async function isDeepEnough(context: StageContext, { blockNumber }: Performed): Promise<boolean> {

@@ -14,7 +14,7 @@ import { failPoint } from '../fail-points.js';
 import { headerToJson } from '../store/order-json.js';
 import { moveTo, type Claim } from '../work/claim.js';
 import type { StepEnd } from '../work/runner.js';
-import { adopt, findCopies } from './adopt.js';
+import { adopt, findElsewhere, follow } from './adopt.js';
 import type { StageContext } from './context.js';
 import { loadBatch, postedToJson, type StoredBatch } from './load-batch.js';
 import { openKey } from './open.js';
@@ -103,7 +103,7 @@ async function committed(
 ): Promise<StepEnd> {
   const bound = new Set(boundIndexes(header));
   const left = batch.receipts.filter(({ ours }, index) => ours && !bound.has(index));
-  const copies = await findCopies(context, left);
+  const { copies, unreadable } = await findElsewhere(context, left);
   return {
     kind: 'advance',
     next: batch.lane === 'zk' ? 'pay' : 'audit',
@@ -118,7 +118,7 @@ async function committed(
           mined.blockHash,
           JSON.stringify(headerToJson(header)),
           // What goes to another batch stays a leaf of this one.
-          copies.length === 0 ? null : JSON.stringify(postedToJson(batch.receipts)),
+          copies.length + unreadable.length === 0 ? null : JSON.stringify(postedToJson(batch.receipts)),
         ],
       );
       const seen = batch.receipts
@@ -126,6 +126,7 @@ async function committed(
         .map(({ receipt: { orderHash } }) => ({ orderHash, state: 'bound' as const }));
       await writeChainState(tx, seen, mined.blockNumber);
       await adopt(tx, copies, context.clock());
+      await follow(tx, unreadable, context.clock());
     },
   };
 }
@@ -133,10 +134,10 @@ async function committed(
 /** The batch will never be on chain: what somebody else has committed is followed, the other orders end. */
 async function nothingBound(context: StageContext, batch: StoredBatch): Promise<StepEnd> {
   const ours = batch.receipts.filter((receipt) => receipt.ours);
-  const copies = await findCopies(context, ours);
+  const { copies, unreadable } = await findElsewhere(context, ours);
   // It is our own commit that was mined, seen a moment too early: the next look finds it.
   if (copies.some((copy) => copy.batch.batchHash === batch.batchHash)) return { kind: 'wait', forMs: context.pollMs };
-  const followed = new Set(copies.map(({ orderHash }) => orderHash));
+  const followed = new Set([...copies, ...unreadable].map(({ orderHash }) => orderHash));
   const lost = ours.map(({ receipt: { orderHash } }) => orderHash).filter((orderHash) => !followed.has(orderHash));
   const error = new AssayError(
     'BATCH_COMMIT_REFUSED',
@@ -149,6 +150,7 @@ async function nothingBound(context: StageContext, batch: StoredBatch): Promise<
       const now = context.clock();
       await tx.execute('UPDATE assay.batches SET settled_at = $2 WHERE batch_hash = $1', [batch.batchHash, now]);
       await adopt(tx, copies, now);
+      await follow(tx, unreadable, now);
       // What a proof has shown it shows without the chain.
       await tx.execute(
         `UPDATE assay.orders SET outcome = 'failed', error = $2, ended_at = $3

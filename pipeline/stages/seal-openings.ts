@@ -1,4 +1,10 @@
-/** Orders that can be opened become one opening, when there are enough of them or the oldest has waited long enough. */
+/**
+ * Orders that can be opened become one opening, when there are enough of them or the oldest has waited long enough.
+ *
+ * An order gets an opening of its own, and at once, where its requester is a contract: asked for his signature
+ * (ERC-1271), it may spend more gas than it did when the gas was estimated, and what is opened with it would fail with
+ * it. So does each order of an opening that has failed (open.ts).
+ */
 import { randomBytes } from 'node:crypto';
 import type { Hex } from '../../receipts/types.js';
 import { failPoint } from '../fail-points.js';
@@ -16,14 +22,15 @@ export async function sealOpening(
 ): Promise<Hex | null> {
   const now = clock();
   const sealed = await database.transaction(async (tx) => {
-    const rows = await tx.query<{ order_hash: string; accepted_at: string }>(
-      `SELECT o.order_hash, o.accepted_at FROM assay.orders o JOIN assay.work w ON w.subject = o.order_hash
-        WHERE w.step = 'opening' AND o.opening IS NULL AND o.outcome IS NULL ORDER BY o.accepted_at, o.order_hash LIMIT $1 FOR UPDATE OF o SKIP LOCKED`,
+    const waiting = await tx.query<{ order_hash: string; accepted_at: string; alone: boolean }>(
+      `SELECT o.order_hash, o.accepted_at, o.alone FROM assay.orders o JOIN assay.work w ON w.subject = o.order_hash
+        WHERE w.step = 'opening' AND o.opening IS NULL AND o.outcome IS NULL ORDER BY o.alone DESC, o.accepted_at, o.order_hash LIMIT $1 FOR UPDATE OF o SKIP LOCKED`,
       [MOST_IN_CALL],
     );
-    const [oldest] = rows;
+    const [oldest] = waiting;
     if (oldest === undefined) return null;
-    if (rows.length < MOST_IN_CALL && Number(oldest.accepted_at) > now - ageMs) return null;
+    const rows = oldest.alone ? [oldest] : waiting;
+    if (!oldest.alone && rows.length < MOST_IN_CALL && Number(oldest.accepted_at) > now - ageMs) return null;
     const opening: Hex = `0x${randomBytes(32).toString('hex')}`;
     const orders = rows.map(({ order_hash }) => order_hash);
     await tx.execute(

@@ -48,7 +48,8 @@ export async function signOrderReceipt(context: StageContext, claim: Claim): Pro
     issuedAt: Math.floor(Number(run.finished_at) / 1_000),
   };
   const terms = checkTerms(receipt, order, chain.domain);
-  if (terms.verdict === 'invalid') throw undelivered(orderHash, terms.reason);
+  // Undetermined too: that the receipt is good is what its executor would sign.
+  if (terms.verdict !== 'valid') throw undelivered(orderHash, terms.reason);
   // Whether it is in time the chain will judge, by its clock: what has no chance any more is not signed.
   const now = await chain.clock();
   if (now > order.deliverBy) throw undelivered(orderHash, `it was due by ${order.deliverBy}, and it is ${now}`);

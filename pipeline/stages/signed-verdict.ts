@@ -51,6 +51,8 @@ export async function signedVerdict(
       batch.receipts.length,
       draws.map(({ batch_index }, turn) => [batch_index, place(turn)] as const),
     ),
+    // Who sends the report is paid for it, also where somebody else copies the call.
+    reporter: context.journal.address as Hex,
   };
   failPoint('settle.before-verdict-signed');
   const signatures = await Promise.all(signing.map((auditor) => auditor.signVerdict(verdict)));

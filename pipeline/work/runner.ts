@@ -11,10 +11,10 @@ import { WHEN_THE_CHAIN_SAYS, type ActiveStep, type Step } from './steps.js';
 export type StepEnd =
   /** Done: `write` and the change of step are committed together. */
   | { readonly kind: 'advance'; readonly next: Step; readonly write?: (tx: Queryable) => Promise<void> }
-  /** Not ready (a block to come, a transaction to be mined): look again later. No failure. */
-  | { readonly kind: 'wait'; readonly forMs: number }
+  /** Not ready (a block to come, a transaction to be mined): look again later. No failure; `error` says what it waits for. */
+  | { readonly kind: 'wait'; readonly forMs: number; readonly error?: AssayError }
   /** Not before the chain's clock has passed the order's `deliver_by`, or the batch's `unpaid_until`. */
-  | { readonly kind: 'wait'; readonly forMs: 'when the chain says' };
+  | { readonly kind: 'wait'; readonly forMs: 'when the chain says'; readonly error?: undefined };
 
 export type Stage = (claim: Claim) => Promise<StepEnd>;
 
@@ -72,7 +72,7 @@ export class Runner {
         const now = clock();
         const dueAt = end.forMs === 'when the chain says' ? WHEN_THE_CHAIN_SAYS : now + end.forMs;
         await database.transaction((tx) =>
-          again(tx, claim, { outcome: 'waiting', retries: claim.retries, dueAt, error: null }, now),
+          again(tx, claim, { outcome: 'waiting', retries: claim.retries, dueAt, error: end.error ?? null }, now),
         );
         onChange(claim, dueAt === WHEN_THE_CHAIN_SAYS ? 0 : dueAt - now);
         return;

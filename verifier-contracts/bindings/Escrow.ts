@@ -1603,9 +1603,284 @@ export const escrowAbi = [
   {
     inputs: [
       {
-        internalType: 'bytes32',
-        name: 'orderHash',
-        type: 'bytes32',
+        components: [
+          {
+            components: [
+              {
+                internalType: 'address',
+                name: 'requester',
+                type: 'address',
+              },
+              {
+                internalType: 'address',
+                name: 'executor',
+                type: 'address',
+              },
+              {
+                internalType: 'bytes32',
+                name: 'modelDigest',
+                type: 'bytes32',
+              },
+              {
+                internalType: 'bytes32',
+                name: 'inputRoot',
+                type: 'bytes32',
+              },
+              {
+                internalType: 'uint32',
+                name: 'items',
+                type: 'uint32',
+              },
+              {
+                internalType: 'uint8',
+                name: 'lane',
+                type: 'uint8',
+              },
+              {
+                internalType: 'bytes32',
+                name: 'policyHash',
+                type: 'bytes32',
+              },
+              {
+                internalType: 'uint256',
+                name: 'price',
+                type: 'uint256',
+              },
+              {
+                internalType: 'uint256',
+                name: 'surcharge',
+                type: 'uint256',
+              },
+              {
+                internalType: 'uint32',
+                name: 'outputBytes',
+                type: 'uint32',
+              },
+              {
+                internalType: 'uint64',
+                name: 'deliverBy',
+                type: 'uint64',
+              },
+              {
+                internalType: 'uint64',
+                name: 'validUntil',
+                type: 'uint64',
+              },
+              {
+                internalType: 'uint256',
+                name: 'nonce',
+                type: 'uint256',
+              },
+            ],
+            internalType: 'struct Order',
+            name: 'order',
+            type: 'tuple',
+          },
+          {
+            components: [
+              {
+                internalType: 'bytes32',
+                name: 'orderHash',
+                type: 'bytes32',
+              },
+              {
+                internalType: 'bytes32',
+                name: 'modelDigest',
+                type: 'bytes32',
+              },
+              {
+                internalType: 'bytes32',
+                name: 'inputRoot',
+                type: 'bytes32',
+              },
+              {
+                internalType: 'bytes32',
+                name: 'outputRoot',
+                type: 'bytes32',
+              },
+              {
+                internalType: 'bytes32',
+                name: 'traceRoot',
+                type: 'bytes32',
+              },
+              {
+                internalType: 'uint32',
+                name: 'opCount',
+                type: 'uint32',
+              },
+              {
+                internalType: 'uint32',
+                name: 'items',
+                type: 'uint32',
+              },
+              {
+                internalType: 'uint256',
+                name: 'amount',
+                type: 'uint256',
+              },
+              {
+                internalType: 'uint8',
+                name: 'lane',
+                type: 'uint8',
+              },
+              {
+                internalType: 'bytes32',
+                name: 'policyHash',
+                type: 'bytes32',
+              },
+              {
+                internalType: 'address',
+                name: 'executor',
+                type: 'address',
+              },
+              {
+                internalType: 'uint64',
+                name: 'issuedAt',
+                type: 'uint64',
+              },
+            ],
+            internalType: 'struct Receipt',
+            name: 'receipt',
+            type: 'tuple',
+          },
+          {
+            components: [
+              {
+                internalType: 'uint8',
+                name: 'lane',
+                type: 'uint8',
+              },
+              {
+                internalType: 'uint32',
+                name: 'count',
+                type: 'uint32',
+              },
+              {
+                internalType: 'uint48',
+                name: 'committedAt',
+                type: 'uint48',
+              },
+              {
+                internalType: 'uint48',
+                name: 'committedBlock',
+                type: 'uint48',
+              },
+              {
+                internalType: 'address',
+                name: 'poster',
+                type: 'address',
+              },
+              {
+                internalType: 'bytes32',
+                name: 'salt',
+                type: 'bytes32',
+              },
+              {
+                internalType: 'bytes32',
+                name: 'batchRoot',
+                type: 'bytes32',
+              },
+              {
+                internalType: 'bytes32',
+                name: 'policyHash',
+                type: 'bytes32',
+              },
+              {
+                internalType: 'uint256',
+                name: 'unbound',
+                type: 'uint256',
+              },
+            ],
+            internalType: 'struct BatchHeader',
+            name: 'header',
+            type: 'tuple',
+          },
+          {
+            internalType: 'uint256',
+            name: 'index',
+            type: 'uint256',
+          },
+        ],
+        internalType: 'struct Settlement',
+        name: 'settlement',
+        type: 'tuple',
+      },
+      {
+        components: [
+          {
+            internalType: 'bytes32',
+            name: 'orderHash',
+            type: 'bytes32',
+          },
+          {
+            internalType: 'bytes32',
+            name: 'modelDigest',
+            type: 'bytes32',
+          },
+          {
+            internalType: 'bytes32',
+            name: 'inputRoot',
+            type: 'bytes32',
+          },
+          {
+            internalType: 'bytes32',
+            name: 'outputRoot',
+            type: 'bytes32',
+          },
+          {
+            internalType: 'bytes32',
+            name: 'traceRoot',
+            type: 'bytes32',
+          },
+          {
+            internalType: 'uint32',
+            name: 'opCount',
+            type: 'uint32',
+          },
+          {
+            internalType: 'uint32',
+            name: 'items',
+            type: 'uint32',
+          },
+          {
+            internalType: 'uint256',
+            name: 'amount',
+            type: 'uint256',
+          },
+          {
+            internalType: 'uint8',
+            name: 'lane',
+            type: 'uint8',
+          },
+          {
+            internalType: 'bytes32',
+            name: 'policyHash',
+            type: 'bytes32',
+          },
+          {
+            internalType: 'address',
+            name: 'executor',
+            type: 'address',
+          },
+          {
+            internalType: 'uint64',
+            name: 'issuedAt',
+            type: 'uint64',
+          },
+        ],
+        internalType: 'struct Receipt',
+        name: 'other',
+        type: 'tuple',
+      },
+      {
+        internalType: 'bytes',
+        name: 'signature',
+        type: 'bytes',
+      },
+      {
+        internalType: 'bytes',
+        name: 'otherSignature',
+        type: 'bytes',
       },
       {
         internalType: 'address',

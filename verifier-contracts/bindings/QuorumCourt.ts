@@ -661,6 +661,11 @@ export const quorumCourtAbi = [
         type: 'bytes',
       },
       {
+        internalType: 'address',
+        name: 'reporter',
+        type: 'address',
+      },
+      {
         internalType: 'bytes[]',
         name: 'signatures',
         type: 'bytes[]',

@@ -118,6 +118,20 @@ describe('Bound -> output open: demandOutput', () => {
     expect(await refusal(demand(job, RANGE, f.payableFrom(job)))).toBe('DemandClosed');
   });
 
+  it('DemandClosed: once an answer is late, so that an order that can be settled stays so', async () => {
+    const job = await boundJob('zk');
+    const answerBy = await demand(job);
+    const other = { tensor: 1, firstChunk: 0, chunkCount: 1 };
+    expect(await refusal(demand(job, other, answerBy + 1))).toBe('DemandClosed');
+    await settle(job);
+    expect(await f.stateOf(job.orderHash)).toBe(STATE.refunded);
+    // Answered in time, or still to be answered, it closes nothing.
+    const next = await boundJob('zk');
+    const last = await demand(next);
+    await demand(next, other, last - 1);
+    await answer(next);
+  });
+
   it('InsufficientFree: the deposit is not there', async () => {
     const job = await boundJob();
     const free = (await f.read('freeOf', [addressOf('requester')])) as bigint;
@@ -175,13 +189,24 @@ describe('output open -> Bound: answerOutput', () => {
   it('shows that a range is not there: neither such chunks nor such an output', async () => {
     const job = await boundJob();
     for (const range of [
-      { tensor: 0, firstChunk: 4, chunkCount: 2 },
+      { tensor: 0, firstChunk: 5, chunkCount: 2 },
       { tensor: 1, firstChunk: 2, chunkCount: 64 },
       { tensor: 2, firstChunk: 0, chunkCount: 1 },
     ]) {
       await demand(job, range);
       await answer(job, 'signer', range);
     }
+  });
+
+  it('a demand that reaches beyond the end is answered with what there is, and not with "outside"', async () => {
+    const job = await boundJob();
+    const beyond = { tensor: 0, firstChunk: 3, chunkCount: 8 };
+    await demand(job, beyond);
+    const none = opening({ ...beyond, firstChunk: 5 });
+    const args = [settlement(job), beyond, none];
+    expect(await refusal(f.send('signer', 'answerOutput', args))).toBe('OpeningInvalid');
+    expect(opening(beyond).elements).toBe(opening({ ...beyond, chunkCount: 2 }).elements);
+    await answer(job, 'signer', beyond);
   });
 
   it('DemandUnknown: never asked, or asked in other pieces', async () => {
@@ -287,6 +312,23 @@ describe('what becomes of the deposits', () => {
       account: LOCK - fee + cost,
     });
     expect(await f.stateOf(job.orderHash)).toBe(STATE.refunded);
+  });
+
+  it('Refunded for a late answer: the checker of a final leaf is paid all the same, of one that is not final he is not', async () => {
+    const fee = f.policy.auditFee;
+    const ended = async (leaf: number, checker?: string): Promise<Record<string, bigint>> => {
+      const job = await boundJob('sampled');
+      const answerBy = await demand(job);
+      await f.judge(job, leaf, checker);
+      return f.moved(() => settle(job, answerBy + 1));
+    };
+    const paid = await ended(LEAF.final, addressOf('checker'));
+    expect(paid).toMatchObject({ checker: fee, reserved: -fee, locks: -LOCK, held: -HELD });
+    expect(paid).not.toHaveProperty('reserve');
+    expect(await ended(LEAF.final)).toMatchObject({ reserve: fee, reserved: -fee });
+    const undecided = await ended(LEAF.void, addressOf('checker'));
+    expect(undecided).toMatchObject({ reserve: fee, reserved: -fee });
+    expect(undecided).not.toHaveProperty('checker');
   });
 
   it('E4: on death every deposit goes back, also of what was answered; whoever answered gets nothing', async () => {

@@ -3,6 +3,7 @@ import { id, ZeroAddress, ZeroHash } from 'ethers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   addressOf,
+  evidenceOf,
   LANE,
   LEAF,
   precommitment,
@@ -11,6 +12,7 @@ import {
   START_TIMEOUT_MS,
   startEscrow,
   STATE,
+  structHash,
   typedHash,
   wallets,
   type Called,
@@ -47,16 +49,24 @@ interface Slash {
   readonly salt?: string;
   readonly time?: number;
 }
-async function slash(job: Job, { from = 'stranger', time, ...given }: Slash = {}): Promise<Called> {
-  const other = given.other ?? otherOf(job);
-  const signatures = [await signReceipt(job.receipt), await signReceipt(other)];
-  const args = [settlement(job), other, ...signatures, given.beneficiary ?? ZeroAddress, given.salt ?? ZeroHash];
-  return f.send(from, 'slashEquivocation', args, time);
+async function accusation(job: Job, other: Receipt, beneficiary: string, salt: string): Promise<unknown[]> {
+  return [settlement(job), other, await signReceipt(job.receipt), await signReceipt(other), beneficiary, salt];
 }
+async function slash(job: Job, { from = 'stranger', time, ...given }: Slash = {}): Promise<Called> {
+  const [beneficiary, salt] = [given.beneficiary ?? ZeroAddress, given.salt ?? ZeroHash];
+  return f.send(from, 'slashEquivocation', await accusation(job, given.other ?? otherOf(job), beneficiary, salt), time);
+}
+const announcement = (job: Job, beneficiary: string, other = otherOf(job)): string =>
+  precommitment(job.orderHash, evidenceOf(job.receipt, other), beneficiary, SALT);
 const announce = async (job: Job, beneficiary: string, from: Party = 'watcher', time?: number): Promise<number> =>
-  (await f.send(from, 'precommit', [precommitment(job.orderHash, beneficiary, SALT)], time)).time;
-const claim = (job: Job, beneficiary: string, time?: number, salt = SALT): Promise<Called> =>
-  f.send('stranger', 'claimBounty', [job.orderHash, beneficiary, salt], time);
+  (await f.send(from, 'precommit', [announcement(job, beneficiary)], time)).time;
+const claim = async (
+  job: Job,
+  beneficiary: string,
+  time?: number,
+  salt = SALT,
+  other = otherOf(job),
+): Promise<Called> => f.send('stranger', 'claimBounty', await accusation(job, other, beneficiary, salt), time);
 
 describe('Open, Bound -> Slashed: slashEquivocation', () => {
   it.each(['open', 'bound'] as const)(
@@ -223,13 +233,9 @@ describe('precommit and bounty', () => {
   it('E9 a: repeating an announcement changes nothing', async () => {
     const job = await f.bound();
     const time = await announce(job, addressOf('watcher'));
-    const { events } = await f.send('stranger', 'precommit', [
-      precommitment(job.orderHash, addressOf('watcher'), SALT),
-    ]);
+    const { events } = await f.send('stranger', 'precommit', [announcement(job, addressOf('watcher'))]);
     expect(events).toEqual([]);
-    expect(await f.read('precommittedAt', [precommitment(job.orderHash, addressOf('watcher'), SALT)])).toBe(
-      BigInt(time),
-    );
+    expect(await f.read('precommittedAt', [announcement(job, addressOf('watcher'))])).toBe(BigInt(time));
     const moved = await f.moved(() =>
       slash(job, { beneficiary: addressOf('watcher'), salt: SALT, time: time + Number(f.policy.precommitDelay) }),
     );
@@ -260,7 +266,7 @@ describe('precommit and bounty', () => {
     await f.provider.send('evm_setAutomine', [false]);
     const time = (await f.now()) + 10;
     const calls = [
-      f.send('watcher', 'precommit', [precommitment(job.orderHash, addressOf('watcher'), SALT)]),
+      f.send('watcher', 'precommit', [announcement(job, addressOf('watcher'))]),
       f.send('stranger', 'slashEquivocation', [settlement(job), other, ...signatures, addressOf('watcher'), SALT]),
     ];
     await f.pending(2);
@@ -294,6 +300,75 @@ describe('precommit and bounty', () => {
     // The node is suspended: there is no second order to try it on.
     expect(other).toBeUndefined();
     await claim(job, addressOf('watcher'));
+  });
+
+  it('a blanket announcement earns nothing: without both receipts there is nothing to announce', async () => {
+    const job = await f.bound();
+    const attacker = addressOf('stranger');
+    // What can be known of an order before its executor errs: its hash, and the receipt that it is bound to.
+    const guesses = [
+      ZeroHash,
+      job.orderHash,
+      structHash('Receipt', job.receipt),
+      evidenceOf(job.receipt, job.receipt),
+      evidenceOf(job.receipt, { ...job.receipt, outputRoot: ZeroHash }),
+    ];
+    for (const evidence of guesses)
+      await f.send('stranger', 'precommit', [precommitment(job.orderHash, evidence, attacker, SALT)]);
+    await announce(job, addressOf('watcher'));
+    await f.passTo((await f.now()) + 5);
+    // The watcher's call is copied from the mempool, with the attacker for its beneficiary.
+    const killed = await f.moved(() => slash(job, { from: 'stranger', beneficiary: attacker, salt: SALT }));
+    expect(killed).toMatchObject({ bounties: REWARD });
+    expect(killed).not.toHaveProperty('stranger');
+    const claims: [Receipt, string][] = [
+      [otherOf(job), 'BountyUnavailable'],
+      [job.receipt, 'NoEquivocation'],
+    ];
+    for (const [other, refused] of claims)
+      expect(await refusal(claim(job, attacker, undefined, SALT, other))).toBe(refused);
+    expect(await f.moved(() => claim(job, addressOf('watcher')))).toEqual({ bounties: -REWARD, watcher: REWARD });
+  });
+
+  it('NoEquivocation: a claim, too, shows two receipts of the executor for the order', async () => {
+    const job = await f.bound();
+    const attacker = addressOf('stranger');
+    const invented = { ...job.receipt, outputRoot: id('invented') };
+    const elsewhere = { ...otherOf(job), orderHash: id('another order') };
+    for (const other of [invented, elsewhere, job.receipt])
+      await f.send('stranger', 'precommit', [announcement(job, attacker, other)]);
+    await f.passTo((await f.now()) + 5);
+    await slash(job);
+    const [mine, theirs] = [await signReceipt(job.receipt), await signReceipt(invented, wallets.stranger)];
+    const claims: [Receipt, string][] = [
+      [invented, theirs],
+      [invented, mine],
+      [elsewhere, await signReceipt(elsewhere)],
+      [job.receipt, mine],
+    ];
+    for (const [other, signature] of claims) {
+      const args = [settlement(job), other, mine, signature, attacker, SALT];
+      expect(await refusal(f.send('stranger', 'claimBounty', args))).toBe('NoEquivocation');
+    }
+  });
+
+  it('the pair may be brought in either order, and need not be the one of the kill', async () => {
+    const job = f.job(await f.open());
+    const third = { ...job.receipt, outputRoot: id('a third output') };
+    const time = await announce(job, addressOf('watcher'));
+    await f.send('watcher', 'precommit', [announcement(job, addressOf('checker'), third)]);
+    const turned = { ...job, receipt: otherOf(job) };
+    const clean = await f.snapshot();
+    const order = job.order;
+    const later = time + Number(f.policy.precommitDelay);
+    const told = { other: job.receipt, beneficiary: addressOf('watcher'), salt: SALT, time: later + 1 };
+    expect(await f.moved(() => slash(turned, told))).toMatchObject({ watcher: REWARD });
+    await f.revertTo(clean);
+    f.opened(order);
+    await slash(job, { time: later + 1 });
+    expect(
+      await f.moved(() => claim({ ...job, receipt: third }, addressOf('checker'), undefined, SALT, job.receipt)),
+    ).toEqual({ bounties: -REWARD, checker: REWARD });
   });
 
   it('unclaimed, it is burnt by whoever calls after its time', async () => {

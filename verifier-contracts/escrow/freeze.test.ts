@@ -71,13 +71,13 @@ describe('freeze', () => {
       ['stranger', 'settle', [[settlement(bound)]]],
       ['requester', 'demandOutput', [settlement(bound), range]],
       ['stranger', 'answerOutput', [settlement(bound), range, opening]],
-      ['watcher', 'precommit', [precommitment(open.orderHash, addressOf('watcher'), salt)]],
+      ['watcher', 'precommit', [precommitment(open.orderHash, salt, addressOf('watcher'), salt)]],
       [
         'watcher',
         'slashEquivocation',
         [settlement(bound), bound.receipt, receipt, receipt, addressOf('watcher'), salt],
       ],
-      ['watcher', 'claimBounty', [open.orderHash, addressOf('watcher'), salt]],
+      ['watcher', 'claimBounty', [settlement(bound), bound.receipt, receipt, receipt, addressOf('watcher'), salt]],
     ];
     const moved = await f.moved(async () => {
       for (const [from, method, args] of calls)

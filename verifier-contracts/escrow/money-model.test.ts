@@ -6,6 +6,7 @@ import { outputRoot } from '../../graph/commitment/index.js';
 import type { IntegerGraph } from '../../graph/integer/types.js';
 import {
   addressOf,
+  evidenceOf,
   INITIAL_FREE,
   INITIAL_RESERVE,
   LEAF,
@@ -22,6 +23,7 @@ import {
   type Job,
   type Order,
   type Party,
+  type Receipt,
 } from '../harness/escrow/escrow-fixture.js';
 import { EscrowModel } from '../harness/escrow/escrow-model.js';
 
@@ -121,6 +123,15 @@ async function run(random: (below: number) => number): Promise<Map<string, numbe
   /** The job that the order is bound to, or one that it might have been. */
   const jobOf = (given: Order, raw: number): Job =>
     jobs.get(hashOf(given)) ?? f.job(given, { outputRoot: ROOT }, model.clock(raw));
+  const otherOf = ({ receipt }: Job): Receipt => ({ ...receipt, outputRoot: id('another output') });
+  /** The jobs for which a second receipt was told. */
+  const told = new Map<string, Job>();
+  const nodes = new Map<string, Wallet>([[wallets.signer.address, wallets.signer]]);
+  const accusation = async (job: Job, node: Wallet, beneficiary: string): Promise<unknown[]> => {
+    const receipts = [job.receipt, otherOf(job)];
+    const signatures = await Promise.all(receipts.map((receipt) => f.sign(node, 'Receipt', receipt)));
+    return [settlement(job), receipts[1], ...signatures, beneficiary, SALT];
+  };
   const range = (): { tensor: number; firstChunk: number; chunkCount: number } => ({
     tensor: random(2),
     firstChunk: random(5),
@@ -161,6 +172,7 @@ async function run(random: (below: number) => number): Promise<Map<string, numbe
       const expected = model.register(raw, fresh.address, addressOf('account'));
       const found = await outcome(f.send('account', 'registerNode', [fresh.address, signature], raw));
       if (found === 'ok') signer = fresh;
+      nodes.set(fresh.address, fresh);
       return [expected, found];
     },
     open: async (raw) => {
@@ -264,32 +276,34 @@ async function run(random: (below: number) => number): Promise<Map<string, numbe
       ];
     },
     precommit: async (raw) => {
-      const hash = hashOf(order(...NEEDS['equivocation']!));
+      const given = order(...NEEDS['equivocation']!);
+      const hash = hashOf(given);
+      const evidence = evidenceOf(jobOf(given, raw).receipt, otherOf(jobOf(given, raw)));
       const beneficiary = addressOf(pick(['watcher', 'account'] as const));
       return [
-        model.precommit(raw, hash, beneficiary),
-        await outcome(f.send('watcher', 'precommit', [precommitment(hash, beneficiary, SALT)], raw)),
+        model.precommit(raw, hash, evidence, beneficiary),
+        await outcome(f.send('watcher', 'precommit', [precommitment(hash, evidence, beneficiary, SALT)], raw)),
       ];
     },
     equivocation: async (raw) => {
       const given = order(...NEEDS['equivocation']!);
       if (given.executor !== signer.address) return ['ok', 'ok'];
       const job = jobOf(given, raw);
-      const other = { ...job.receipt, outputRoot: id('another output') };
-      const signatures = [await f.sign(signer, 'Receipt', job.receipt), await f.sign(signer, 'Receipt', other)];
       const beneficiary = addressOf(pick(['watcher', 'account'] as const));
-      const args = [settlement(job), other, ...signatures, beneficiary, SALT];
+      told.set(hashOf(given), job);
       return [
-        model.slashEquivocation(raw, hashOf(given), beneficiary),
-        await outcome(f.send(party(), 'slashEquivocation', args, raw)),
+        model.slashEquivocation(raw, hashOf(given), evidenceOf(job.receipt, otherOf(job)), beneficiary),
+        await outcome(f.send(party(), 'slashEquivocation', await accusation(job, signer, beneficiary), raw)),
       ];
     },
     claim: async (raw) => {
-      const hash = hashOf(order(...NEEDS['claim']!));
+      const given = order(...NEEDS['claim']!);
+      const node = nodes.get(given.executor)!;
+      const job = told.get(hashOf(given)) ?? jobOf(given, raw);
       const beneficiary = addressOf(pick(['watcher', 'account'] as const));
       return [
-        model.claim(raw, hash, beneficiary),
-        await outcome(f.send('stranger', 'claimBounty', [hash, beneficiary, SALT], raw)),
+        model.claim(raw, hashOf(given), evidenceOf(job.receipt, otherOf(job)), beneficiary),
+        await outcome(f.send('stranger', 'claimBounty', await accusation(job, node, beneficiary), raw)),
       ];
     },
     freeze: async (raw) => [model.freeze(raw), await outcome(f.send('guardian', 'freeze', [], raw))],

@@ -9,7 +9,6 @@ import {
   lockOf,
   OPEN_FAULTS,
   policyHashOf,
-  precommitment,
   refusal,
   Refusal,
   START_TIMEOUT_MS,
@@ -484,7 +483,6 @@ describe('Open -> Bound', () => {
   it('the terms are those of the receipt, hashed as stated', async () => {
     const job = f.job(await f.open());
     expect(f.binding(job)['termsHash']).toBe(termsHashOf(job.receipt));
-    expect(precommitment(job.orderHash, addressOf('watcher'), ZeroHash)).toMatch(/^0x/);
   });
 });
 

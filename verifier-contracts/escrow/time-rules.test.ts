@@ -7,6 +7,7 @@ import { outputRoot } from '../../graph/commitment/index.js';
 import type { IntegerGraph } from '../../graph/integer/types.js';
 import {
   addressOf,
+  evidenceOf,
   LEAF,
   OPEN_FAULTS,
   policyHashOf,
@@ -21,6 +22,7 @@ import {
   type EscrowFixture,
   type Job,
   type Order,
+  type Receipt,
 } from '../harness/escrow/escrow-fixture.js';
 
 interface Vectors {
@@ -68,19 +70,20 @@ const answer = (job: Job, time: number): Promise<Called> =>
 const settle = (job: Job, time: number): Promise<Called> => f.send('stranger', 'settle', [[settlement(job)]], time);
 const open = async (change: Partial<Order>, time: number): Promise<string> =>
   outcome(f.send('stranger', 'open', [[await f.signed(await f.order(change))]], time), 'opened');
-const precommit = async (job: Job): Promise<number> =>
-  (await f.send('watcher', 'precommit', [precommitment(job.orderHash, addressOf('watcher'), SALT)])).time;
-async function slash(job: Job, time?: number): Promise<Called> {
-  const other = { ...job.receipt, amount: 1n };
+const otherOf = (job: Job): Receipt => ({ ...job.receipt, amount: 1n });
+const announcement = (job: Job): string =>
+  precommitment(job.orderHash, evidenceOf(job.receipt, otherOf(job)), addressOf('watcher'), SALT);
+const precommit = async (job: Job): Promise<number> => (await f.send('watcher', 'precommit', [announcement(job)])).time;
+async function accuse(method: string, job: Job, time?: number): Promise<Called> {
+  const other = otherOf(job);
   const signatures = [
     await f.sign(wallets.signer, 'Receipt', job.receipt),
     await f.sign(wallets.signer, 'Receipt', other),
   ];
-  const args = [settlement(job), other, ...signatures, addressOf('watcher'), SALT];
-  return f.send('stranger', 'slashEquivocation', args, time);
+  return f.send('stranger', method, [settlement(job), other, ...signatures, addressOf('watcher'), SALT], time);
 }
-const claim = (job: Job, time: number): Promise<Called> =>
-  f.send('stranger', 'claimBounty', [job.orderHash, addressOf('watcher'), SALT], time);
+const slash = (job: Job, time?: number): Promise<Called> => accuse('slashEquivocation', job, time);
+const claim = (job: Job, time: number): Promise<Called> => accuse('claimBounty', job, time);
 const eventOf = ({ events }: Called, names: Readonly<Record<string, string>>): string =>
   names[events.map(({ name }) => name).find((name) => names[name] !== undefined)!]!;
 

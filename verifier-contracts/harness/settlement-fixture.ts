@@ -8,6 +8,7 @@ import {
   id,
   Interface,
   Wallet,
+  ZeroAddress,
   type Contract,
   type InterfaceAbi,
   type JsonRpcProvider,
@@ -281,6 +282,7 @@ export async function startSettlement(options: FixtureOptions = {}): Promise<Set
         header.count,
         assigned.filter(([leaf]) => leaf < header.count),
       ),
+      reporter: ZeroAddress as Hex,
     };
     const signatures = auditorWallets.slice(0, signers).map((wallet) => signVerdict(given, domain, wallet));
     return { verdict: given, signatures: await Promise.all(signatures) };

@@ -184,15 +184,29 @@ describe('nothing else opens', () => {
       expect(await opens(c.root, { ...range, tensor: 3 }, { ...noSuchOutput, [field]: value }), field).toBe(false);
   });
 
-  it('an answer that the range is outside, with the elements of its inner part or another tree value', async () => {
-    const partly = { ...range, chunkCount: 4 };
-    const outside = open(c, partly);
-    expect(await opens(c.root, partly, outside)).toBe(true);
-    expect(await opens(c.root, partly, honest)).toBe(false);
-    expect(await opens(c.root, partly, { ...outside, elements: '0x00' })).toBe(false);
-    expect(await opens(c.root, partly, { ...outside, chunkPath: [flip(outside.chunkPath[0]!, 0)] })).toBe(false);
-    expect(await opens(c.root, partly, { ...outside, chunkPath: [] })).toBe(false);
-    expect(await opens(c.root, partly, { ...outside, chunkPath: [outside.chunkPath[0]!, c.root] })).toBe(false);
+  it('an answer that the range is outside, for one that begins inside and reaches beyond the end', async () => {
+    const beyond = { ...range, firstChunk: 6 };
+    const outside = open(c, beyond);
+    for (const chunkCount of [4, 64, 2 ** 32 - 1]) {
+      const partly = { ...range, chunkCount };
+      expect(await opens(c.root, partly, honest), `${chunkCount}`).toBe(true);
+      expect(open(c, partly)).toEqual(honest);
+      expect(await opens(c.root, partly, outside), `${chunkCount}`).toBe(false);
+      // Neither less than there is of it, nor more.
+      expect(await opens(c.root, partly, open(c, { ...range, chunkCount: 2 }))).toBe(false);
+      expect(await opens(c.root, partly, { ...honest, elements: `${honest.elements}00` })).toBe(false);
+    }
+  });
+
+  it('an answer that the range is outside, with elements or another tree value', async () => {
+    const beyond = { ...range, firstChunk: 6 };
+    const outside = open(c, beyond);
+    expect(await opens(c.root, beyond, outside)).toBe(true);
+    expect(await opens(c.root, beyond, honest)).toBe(false);
+    expect(await opens(c.root, beyond, { ...outside, elements: '0x00' })).toBe(false);
+    expect(await opens(c.root, beyond, { ...outside, chunkPath: [flip(outside.chunkPath[0]!, 0)] })).toBe(false);
+    expect(await opens(c.root, beyond, { ...outside, chunkPath: [] })).toBe(false);
+    expect(await opens(c.root, beyond, { ...outside, chunkPath: [outside.chunkPath[0]!, c.root] })).toBe(false);
   });
 
   it('headers that no tensor has: each field, with a root made to fit', async () => {

@@ -470,14 +470,14 @@ contract Escrow is IEscrow {
             !_approved(order.requester, digest, requesterSignature)
                 || !_signed(order.executor, digest, executorSignature)
         ) revert SignatureInvalid();
-        _refund(order, orderHash, 0);
+        _refund(order, orderHash, address(0), 0);
     }
 
     function expire(Order calldata order) external override nonReentrant live {
         bytes32 orderHash = _orderHash(order);
         StoredOrder storage stored = _requireState(orderHash, OrderState.Open);
         if (clock() <= stored.deliverBy) revert NotExpired(stored.deliverBy);
-        _refund(order, orderHash, _policies[order.policyHash].noShowFee);
+        _refund(order, orderHash, address(0), _policies[order.policyHash].noShowFee);
     }
 
     function settle(Settlement[] calldata settlements) external override nonReentrant live returns (uint256 settled) {
@@ -500,38 +500,37 @@ contract Escrow is IEscrow {
         Policy storage policy = _policies[settlement.order.policyHash];
         (uint256 waiting, uint256 until, bool undelivered) = _delivery(orderHash);
         if (waiting != 0) revert DeliveryOpen(orderHash, until);
+        // The audit of a leaf that is final was done, however the order ends.
+        address checker = address(0);
+        if (leaf == LeafState.Final && settlement.order.lane == Lane.SAMPLED) {
+            (checker,) = ICourt(policy.court).awardOf(batchHash, settlement.index);
+        }
         if (undelivered || leaf == LeafState.Void) {
             _returnDeposits(settlement.order, orderHash, true);
-            _refund(settlement.order, orderHash, undelivered ? policy.noShowFee : 0);
+            _refund(settlement.order, orderHash, checker, undelivered ? policy.noShowFee : 0);
         } else {
             until = _demandDeadline(policy, settlement.header);
             if (clock() <= until) revert DeliveryOpen(orderHash, until);
             _returnDeposits(settlement.order, orderHash, true);
-            _pay(settlement, orderHash, batchHash);
+            _pay(settlement, orderHash, checker);
         }
         return 0;
     }
 
-    function _pay(Settlement calldata settlement, bytes32 orderHash, bytes32 batchHash) private {
+    function _pay(Settlement calldata settlement, bytes32 orderHash, address checker) private {
         StoredOrder storage stored = _orders[orderHash];
         Policy storage policy = _policies[settlement.order.policyHash];
         uint256 amount = settlement.receipt.amount;
         uint256 fee = amount * policy.protocolFeeBps / BPS;
         _reserve += settlement.order.surcharge;
         _fee(orderHash, governor, fee);
-        if (settlement.order.lane == Lane.SAMPLED) {
-            uint256 earmark = policy.auditFee;
-            (address checker,) = ICourt(policy.court).awardOf(batchHash, settlement.index);
-            _reserveHeld -= earmark;
-            if (checker == address(0)) _reserve += earmark;
-            else _fee(orderHash, checker, earmark);
-        }
+        _releaseEarmark(settlement.order, orderHash, checker);
         _end(settlement.order, orderHash, OrderState.Paid, stored.price - amount, amount - fee + stored.lock, 0);
     }
 
     /// @dev Everything back but `noShowFee`, which the lock pays to the requester.
-    function _refund(Order calldata order, bytes32 orderHash, uint256 noShowFee) private {
-        _releaseEarmark(order);
+    function _refund(Order calldata order, bytes32 orderHash, address checker, uint256 noShowFee) private {
+        _releaseEarmark(order, orderHash, checker);
         uint256 lock = _orders[orderHash].lock;
         _end(
             order, orderHash, OrderState.Refunded, order.price + order.surcharge + noShowFee, lock - noShowFee, 0
@@ -566,7 +565,7 @@ contract Escrow is IEscrow {
     /// @param alive the leaf stands, so that answers are paid for
     function _slash(Order calldata order, bytes32 orderHash, uint256 burnt, bool alive) private {
         _returnDeposits(order, orderHash, alive);
-        _releaseEarmark(order);
+        _releaseEarmark(order, orderHash, address(0));
         nodeOf[order.executor].active = false;
         emit NodeSuspended(order.executor, orderHash);
         _end(order, orderHash, OrderState.Slashed, order.price + order.surcharge, 0, burnt);
@@ -587,11 +586,13 @@ contract Escrow is IEscrow {
         emit OrderEnded(orderHash, state, toRequester, toAccount, burnt);
     }
 
-    function _releaseEarmark(Order calldata order) private {
+    /// @param checker who has earned it; zero: it goes back to the reserve
+    function _releaseEarmark(Order calldata order, bytes32 orderHash, address checker) private {
         if (order.lane != Lane.SAMPLED) return;
         uint256 earmark = _policies[order.policyHash].auditFee;
         _reserveHeld -= earmark;
-        _reserve += earmark;
+        if (checker == address(0)) _reserve += earmark;
+        else _fee(orderHash, checker, earmark);
     }
 
     function _fee(bytes32 orderHash, address account, uint256 amount) private {
@@ -642,7 +643,9 @@ contract Escrow is IEscrow {
         Policy storage policy = _policies[settlement.order.policyHash];
         // Of a void leaf nothing is to be had that the refund waits for.
         uint256 deadline = leaf == LeafState.Void ? 0 : _demandDeadline(policy, settlement.header);
-        if (clock() > deadline) revert DemandClosed(deadline);
+        (,, bool undelivered) = _delivery(orderHash);
+        // Who has not got a part in time gets his money back: a new demand would only hold up whoever settles.
+        if (undelivered || clock() > deadline) revert DemandClosed(deadline);
 
         Demand[] storage demands = _demands[orderHash];
         demand = demands.length;
@@ -801,12 +804,12 @@ contract Escrow is IEscrow {
             // Undone by the revert where there is no equivocation.
             if (!alive) IReceiptRollup(rollup).kill(settlement.header, settlement.index);
         }
-        _requireEquivocation(settlement, other, signature, otherSignature, orderHash);
+        bytes32 evidence = _evidence(settlement, other, signature, otherSignature, orderHash);
 
         Policy storage policy = _policies[settlement.order.policyHash];
         uint256 reward = uint256(policy.gasKill) * policy.unitPrice + stored.lock * uint256(policy.bountyOpenBps) / BPS;
         uint48 time = clock();
-        uint256 announced = precommittedAt[_commitment(orderHash, beneficiary, salt)];
+        uint256 announced = precommittedAt[_commitment(orderHash, evidence, beneficiary, salt)];
         if (announced != 0 && time >= announced + policy.precommitDelay) {
             _payBounty(orderHash, beneficiary, reward);
         } else {
@@ -824,7 +827,15 @@ contract Escrow is IEscrow {
         _burn(burnt);
     }
 
-    function claimBounty(bytes32 orderHash, address beneficiary, bytes32 salt) external override nonReentrant live {
+    function claimBounty(
+        Settlement calldata settlement,
+        Receipt calldata other,
+        bytes calldata signature,
+        bytes calldata otherSignature,
+        address beneficiary,
+        bytes32 salt
+    ) external override nonReentrant live {
+        bytes32 orderHash = _orderHash(settlement.order);
         OpenBounty memory bounty = _bounties[orderHash];
         if (bounty.amount == 0) revert BountyUnavailable();
         delete _bounties[orderHash];
@@ -834,7 +845,8 @@ contract Escrow is IEscrow {
             _burn(bounty.amount);
             return;
         }
-        uint256 announced = precommittedAt[_commitment(orderHash, beneficiary, salt)];
+        bytes32 evidence = _evidence(settlement, other, signature, otherSignature, orderHash);
+        uint256 announced = precommittedAt[_commitment(orderHash, evidence, beneficiary, salt)];
         if (announced == 0 || announced >= bounty.killedAt || time < announced + bounty.precommitDelay) {
             revert BountyUnavailable();
         }
@@ -846,17 +858,23 @@ contract Escrow is IEscrow {
         return (bounty.amount, bounty.claimableUntil);
     }
 
-    function _commitment(bytes32 orderHash, address beneficiary, bytes32 salt) private pure returns (bytes32) {
-        return keccak256(abi.encode(orderHash, EQUIVOCATION, beneficiary, salt));
+    function _commitment(bytes32 orderHash, bytes32 evidence, address beneficiary, bytes32 salt)
+        private
+        pure
+        returns (bytes32)
+    {
+        return keccak256(abi.encode(orderHash, EQUIVOCATION, evidence, beneficiary, salt));
     }
 
-    function _requireEquivocation(
+    /// @dev Reverts where the two receipts show no fault.
+    /// @return names them, in whichever order they are brought
+    function _evidence(
         Settlement calldata settlement,
         Receipt calldata other,
         bytes calldata signature,
         bytes calldata otherSignature,
         bytes32 orderHash
-    ) private view {
+    ) private view returns (bytes32) {
         bytes32 first = TypedHash.receipt(settlement.receipt);
         bytes32 second = TypedHash.receipt(other);
         if (
@@ -864,6 +882,7 @@ contract Escrow is IEscrow {
                 || !_signed(settlement.order.executor, _digest(first), signature)
                 || !_signed(settlement.order.executor, _digest(second), otherSignature)
         ) revert NoEquivocation();
+        return first < second ? keccak256(abi.encode(first, second)) : keccak256(abi.encode(second, first));
     }
 
     // --- Freeze and clock

@@ -82,9 +82,9 @@ struct OutputOpening {
     bytes32[] portPath;
     /// The tensor's header, as its root binds it: int32 lo | int32 hi | uint8 rank | sides | layout | items | chunks.
     bytes tensorHeader;
-    /// Encoded elements of the range, or nothing where the header shows that it lies outside.
+    /// Encoded elements of the range, as far as the tensor reaches; nothing where the range begins behind its end.
     bytes elements;
-    /// Siblings of the chunks; where the range lies outside, a single element: the tree's value.
+    /// Siblings of the chunks; where the range begins behind the end, a single element: the tree's value.
     bytes32[] chunkPath;
 }
 
@@ -126,7 +126,8 @@ struct OrderView {
 /// Where the money goes (lock: what it does not pay is free again, or burnt where the order is slashed):
 ///   Paid      price: amount less the share -> account, share -> governor, remainder -> requester; surcharge -> reserve;
 ///             sampled: the earmark -> the drawn checker, or back to the reserve
-///   Refunded  price, surcharge -> requester; earmark back; late or undelivered: noShowFee, lock -> requester
+///   Refunded  price, surcharge -> requester; late or undelivered: noShowFee, lock -> requester; sampled: the earmark
+///             back to the reserve, or -> the drawn checker where the leaf is final: his audit is done
 ///   Slashed   price, surcharge -> requester; earmark back; the lock pays, in this order, the gas of the call that told,
 ///             the drawn checker's fee, the bounty
 ///   deposits  of answered demands, where the leaf is not dead: table cost -> who answered; all else -> requester
@@ -192,6 +193,7 @@ interface IEscrow {
     error NotFinal(bytes32 orderHash);
     /// The output may still be demanded, or an answer may still come, until `until`.
     error DeliveryOpen(bytes32 orderHash, uint256 until);
+    /// Too late to demand or to answer; or a demand was not answered in time, so that the order will be refunded.
     error DemandClosed(uint256 deadline);
     /// The range is empty, larger than 16 KiB, beyond what 65,536 bytes can hold, or overlaps one demanded before; or
     /// there are 32 demands already.
@@ -289,7 +291,8 @@ interface IEscrow {
     // --- Delivery
 
     /// @notice The requester has not got his output and wants a part of it on chain. Deposits the table cost of the
-    /// answer and a fifth; it goes back unless the claim ends well.
+    /// answer and a fifth; it goes back unless the claim ends well. Where one answer is late, nothing more is demanded:
+    /// an order that can be settled stays so.
     function demandOutput(Settlement calldata settlement, OutputRange calldata range) external returns (uint256 demand);
 
     /// @notice Answers a demand. Anybody may call. In the first half of the answer time the table cost is the
@@ -303,8 +306,9 @@ interface IEscrow {
 
     // --- Faults that need no court
 
-    /// @notice Announces a fault without naming it: keccak(orderHash | faultId | beneficiary | salt). The first
-    /// announcement stands; repeating it changes nothing.
+    /// @notice Announces a fault without naming it: keccak(orderHash | faultId | evidence | beneficiary | salt), where
+    /// evidence = keccak of the two receipts' struct hashes, the smaller one first: who announces has seen both. The
+    /// first announcement stands; repeating it changes nothing.
     function precommit(bytes32 commitment) external;
 
     /// @notice Two different receipts of one executor for one order. Ends the order; kills its leaf where there is one
@@ -320,8 +324,18 @@ interface IEscrow {
         bytes32 salt
     ) external;
 
-    /// @notice Pays a bounty left open to whoever had precommitted before the kill; burns it when its time is over.
-    function claimBounty(bytes32 orderHash, address beneficiary, bytes32 salt) external;
+    /// @notice Pays a bounty left open to whoever had precommitted before the kill, to any two receipts that show the
+    /// fault; burns it when its time is over.
+    /// @param settlement the order and the first receipt; the rest of it is ignored, and all but the order is where the
+    /// time is over
+    function claimBounty(
+        Settlement calldata settlement,
+        Receipt calldata other,
+        bytes calldata signature,
+        bytes calldata otherSignature,
+        address beneficiary,
+        bytes32 salt
+    ) external;
 
     /// @notice A bounty that is open, and the last time to claim it; zeros where there is none.
     function bountyOf(bytes32 orderHash) external view returns (uint128 amount, uint48 claimableUntil);

@@ -26,6 +26,7 @@ interface IQuorumCourt is ICourt {
     /// @param voided bit i set: leaf i was drawn, and the audit could not decide it
     /// @param resultsRoot root over the checkers' results, as published off chain
     /// @param checkers one byte a leaf: 0 not drawn, n: auditor n - 1 had it to check
+    /// @param reporter who is paid the gas of the call for each leaf that it kills
     event AuditReported(
         bytes32 indexed batchHash,
         bytes32 seed,
@@ -72,8 +73,9 @@ interface IQuorumCourt is ICourt {
     function fixSeed(BatchHeader calldata header) external returns (bytes32 seed);
 
     /// @notice Takes the audit's verdict, signed by a quorum of auditors over AuditVerdict(batchHash, seed, kills,
-    /// voided, resultsRoot, keccak(checkers)). Anybody may call; one verdict per batch. No leaf is in both bitmaps, only
-    /// bound leaves are named, and a killed one has a checker.
+    /// voided, resultsRoot, keccak(checkers), reporter). Anybody may call; one verdict per batch. No leaf is in both
+    /// bitmaps, only bound leaves are named, and a killed one has a checker.
+    /// @param reporter who gets the gas of the call back, so that copying it earns nothing; zero: the caller
     /// @param signatures 65 bytes each, in strictly ascending order of the signers' addresses
     function reportAudit(
         BatchHeader calldata header,
@@ -81,6 +83,7 @@ interface IQuorumCourt is ICourt {
         uint256 voided,
         bytes32 resultsRoot,
         bytes calldata checkers,
+        address reporter,
         bytes[] calldata signatures
     ) external;
 

@@ -51,6 +51,11 @@ interface IReceiptRollup {
     /// The batch holds no receipt, or more than 256.
     error BatchSize(uint256 count);
     error SignatureCount(uint256 receipts, uint256 signatures);
+    /// Receipt `index` is none that a receipt file can hold: no such lane, a time beyond 8,640,000,000,000, a word with
+    /// more bits than its field, or a signature of more than 65 bytes.
+    error ReceiptMalformed(uint256 index);
+    /// The caller has code, or was called by a contract: nobody would find the receipts in the transaction's calldata.
+    error PosterNotPlain(address caller);
     /// There is no such lane, or not in that way; or the policy has nobody to judge it. (No such policy: Escrow's
     /// PolicyUnknown.)
     error LaneClosed(uint8 lane);
@@ -73,10 +78,12 @@ interface IReceiptRollup {
     /// Only the named contract may call this.
     error Unauthorized(address caller);
 
-    /// @notice Anchors 1 to 256 receipts of the optimistic or the sampled lane under one policy. Anybody may call. A
+    /// @notice Anchors 1 to 256 receipts of the optimistic or the sampled lane under one policy. Any plain account may
+    /// call, in a transaction to this contract, whose calldata publishes receipts and signatures; a contract, or an
+    /// account that has delegated itself to one (EIP-7702), may not: what it passed on nobody could read. A
     /// receipt that cannot bind is skipped: its leaf stays in the tree, marked `unbound`, so that nobody can block a
-    /// batch by spoiling one receipt.
-    /// @param signatures 65 bytes r | s | v each, over the receipt, by `receipt.executor`
+    /// batch by spoiling one receipt. Only what is no receipt at all refuses the batch (ReceiptMalformed).
+    /// @param signatures 65 bytes r | s | v each, over the receipt, by `receipt.executor`; a longer one is malformed
     /// @param salt tells batches of equal content apart
     function commit(
         uint8 lane,
@@ -86,7 +93,8 @@ interface IReceiptRollup {
         bytes32 salt
     ) external returns (bytes32 batchHash);
 
-    /// @notice Anchors receipts of the zk lane together with the proof that they are right; final at once.
+    /// @notice Anchors receipts of the zk lane together with the proof that they are right; final at once. Callers and
+    /// receipts as in `commit`.
     /// @param evidence for the policy's verifier (IProofVerifier); claim i is about receipt i
     function commitProved(
         bytes32 policyHash,
@@ -114,7 +122,7 @@ interface IReceiptRollup {
         view
         returns (bytes32 batchHash, LeafState state);
 
-    /// @notice Would this receipt bind if it were committed now?
+    /// @notice Would this receipt bind if it were committed now? Reverts ReceiptMalformed for what cannot be posted.
     function bindFaultOf(uint8 lane, bytes32 policyHash, Receipt calldata receipt, bytes calldata signature)
         external
         view

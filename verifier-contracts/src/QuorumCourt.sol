@@ -36,7 +36,7 @@ contract QuorumCourt is IQuorumCourt {
     address private constant HISTORY = 0x0000F90827F1C53a10cb7A02335B175320002935;
 
     bytes32 private constant VERDICT_TYPE = keccak256(
-        "AuditVerdict(bytes32 batchHash,bytes32 seed,uint256 kills,uint256 voided,bytes32 resultsRoot,bytes32 checkersHash)"
+        "AuditVerdict(bytes32 batchHash,bytes32 seed,uint256 kills,uint256 voided,bytes32 resultsRoot,bytes32 checkersHash,address reporter)"
     );
 
     address public immutable override rollup;
@@ -101,6 +101,7 @@ contract QuorumCourt is IQuorumCourt {
         uint256 voided,
         bytes32 resultsRoot,
         bytes calldata checkers,
+        address reporter,
         bytes[] calldata signatures
     ) external override {
         if (IEscrow(escrow).frozen()) revert Frozen();
@@ -112,15 +113,17 @@ contract QuorumCourt is IQuorumCourt {
         _checkLeaves(header, kills, voided, checkers);
         if (signatures.length < QUORUM) revert QuorumMissed(signatures.length, QUORUM);
 
-        bytes32 verdict =
-            keccak256(abi.encode(VERDICT_TYPE, batchHash, seed, kills, voided, resultsRoot, keccak256(checkers)));
+        bytes32 verdict = keccak256(
+            abi.encode(VERDICT_TYPE, batchHash, seed, kills, voided, resultsRoot, keccak256(checkers), reporter)
+        );
         _checkAuditors(TypedHash.digest(TypedHash.domainSeparator(rollup), verdict), signatures);
         verdictOf[batchHash] = verdict;
-        _reporters[batchHash] = msg.sender;
+        if (reporter == address(0)) reporter = msg.sender;
+        _reporters[batchHash] = reporter;
         if (kills != 0) killsOf[batchHash] = kills;
         if (voided != 0) voidedOf[batchHash] = voided;
         _storeCheckers(batchHash, checkers);
-        emit AuditReported(batchHash, seed, kills, voided, resultsRoot, checkers, msg.sender);
+        emit AuditReported(batchHash, seed, kills, voided, resultsRoot, checkers, reporter);
     }
 
     function leafState(bytes32 batchHash, BatchHeader calldata header, uint256 index)

@@ -27,6 +27,10 @@ import {TypedHash} from "./TypedHash.sol";
 /// The rollup holds no money and has no owner; Escrow holds the orders, the policies, the clock and the freeze. While
 /// frozen nothing binds: `Escrow.bind` refuses, and with it the commit.
 contract ReceiptRollup is IReceiptRollup {
+    /// The last second that a receipt file can say: the end of the calendar of ECMAScript, in 275760.
+    uint256 private constant MAX_ISSUED_AT = 8_640_000_000_000;
+    uint256 private constant SIGNATURE_BYTES = 65;
+
     IEscrow private immutable ESCROW;
 
     bytes32 public override chain;
@@ -46,6 +50,7 @@ contract ReceiptRollup is IReceiptRollup {
         bytes[] calldata signatures,
         bytes32 salt
     ) external override returns (bytes32) {
+        _requireReadable(receipts, signatures);
         // The zk lane is entered with a proof alone.
         if (lane == Lane.ZK || ESCROW.judgeOf(policyHash, lane) == address(0)) revert LaneClosed(lane);
         return _commit(lane, policyHash, receipts, signatures, salt);
@@ -58,6 +63,7 @@ contract ReceiptRollup is IReceiptRollup {
         bytes32 salt,
         bytes calldata evidence
     ) external override returns (bytes32) {
+        _requireReadable(receipts, signatures);
         address verifier = ESCROW.judgeOf(policyHash, Lane.ZK);
         if (verifier == address(0)) revert LaneClosed(Lane.ZK);
         // A view, so that what runs there can change nothing and call nothing back.
@@ -119,6 +125,7 @@ contract ReceiptRollup is IReceiptRollup {
         override
         returns (BindFault fault)
     {
+        if (!_isSayable(receipt, signature)) revert ReceiptMalformed(0);
         bytes32 separator = TypedHash.domainSeparator(address(this));
         bytes32 receiptHash = TypedHash.receipt(receipt);
         fault = _ownFault(lane, policyHash, receipt, TypedHash.digest(separator, receiptHash), signature);
@@ -145,9 +152,6 @@ contract ReceiptRollup is IReceiptRollup {
         bytes32 salt
     ) private returns (bytes32 batchHash) {
         uint256 count = receipts.length;
-        if (count == 0 || count > BatchHash.MAX_BATCH) revert BatchSize(count);
-        if (signatures.length != count) revert SignatureCount(count, signatures.length);
-
         bytes32[] memory hashes = new bytes32[](count);
         bytes32[] memory nodes = new bytes32[](count);
         for (uint256 i = 0; i < count; ++i) {
@@ -175,6 +179,35 @@ contract ReceiptRollup is IReceiptRollup {
         bytes32 link = keccak256(abi.encode(chain, batchHash));
         chain = link;
         emit BatchCommitted(batchHash, header, link);
+    }
+
+    /// @notice Receipts and signatures are published as the calldata of a transaction to this contract, and a bound
+    /// order waits for whoever reads them there. So the caller is a plain account, with no code in between that could
+    /// put them together elsewhere, and all of it is something that a receipt file can say.
+    /// @dev What is refused here is the poster's own doing and known to him before he sends.
+    function _requireReadable(Receipt[] calldata receipts, bytes[] calldata signatures) private view {
+        // An account that has delegated itself to code (EIP-7702) calls with code of its own.
+        if (msg.sender != tx.origin || msg.sender.code.length != 0) revert PosterNotPlain(msg.sender);
+        uint256 count = receipts.length;
+        if (count == 0 || count > BatchHash.MAX_BATCH) revert BatchSize(count);
+        if (signatures.length != count) revert SignatureCount(count, signatures.length);
+        for (uint256 i = 0; i < count; ++i) {
+            if (!_isSayable(receipts[i], signatures[i])) revert ReceiptMalformed(i);
+        }
+    }
+
+    /// @dev Assembly: a field that is read in the language is refused where its word has more bits than it, without a
+    /// word about which receipt it was.
+    function _isSayable(Receipt calldata receipt, bytes calldata signature) private pure returns (bool sayable) {
+        // Offsets of opCount, items, lane, executor and issuedAt.
+        assembly ("memory-safe") {
+            sayable := iszero(shr(32, calldataload(add(receipt, 0xa0))))
+            sayable := and(sayable, iszero(shr(32, calldataload(add(receipt, 0xc0)))))
+            sayable := and(sayable, lt(sub(calldataload(add(receipt, 0x100)), 1), 3))
+            sayable := and(sayable, iszero(shr(160, calldataload(add(receipt, 0x140)))))
+            sayable := and(sayable, iszero(gt(calldataload(add(receipt, 0x160)), MAX_ISSUED_AT)))
+        }
+        return sayable && signature.length <= SIGNATURE_BYTES;
     }
 
     /// @dev One call to Escrow for the whole batch.

@@ -37,10 +37,11 @@ library TensorTree {
 
     /// @notice Does the opening answer for `range` under `outputRoot`? It does with the elements of the range; or by
     /// showing that the range is not there, so that nobody can be asked for what does not exist:
-    ///   - the tensor has fewer chunks: header and `chunkPath` = [tree value], no elements;
+    ///   - the tensor ends before the range begins: header and `chunkPath` = [tree value], no elements;
     ///   - there are fewer outputs: `portPath` = [tree value], no header, no elements, no `chunkPath`.
-    /// A range that is partly outside counts as outside. Elements beyond lo..hi are not refused: they are the fault of
-    /// whoever committed to them. An empty range has no answer.
+    /// A range that begins inside and reaches beyond the end is answered with what there is of it: whoever asks does not
+    /// know where the tensor ends, and must not lose by asking for too much. Elements beyond lo..hi are not refused:
+    /// they are the fault of whoever committed to them. An empty range has no answer.
     /// @dev Never reverts on what the opening holds.
     function opens(bytes32 outputRoot, OutputRange calldata range, OutputOpening calldata opening)
         internal
@@ -77,7 +78,7 @@ library TensorTree {
         if (!known || range.chunkCount == 0) return (false, 0);
         uint256 first = range.firstChunk;
         bytes calldata elements = opening.elements;
-        if (first + range.chunkCount > header.chunks) {
+        if (first >= header.chunks) {
             known = elements.length == 0 && opening.chunkPath.length == 1;
             return (known, known ? opening.chunkPath[0] : bytes32(0));
         }

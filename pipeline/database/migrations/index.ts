@@ -2,6 +2,7 @@ import { pipelineTables } from './0001-pipeline-tables.js';
 import { deploymentDomain } from './0002-deployment-domain.js';
 import { zkLane } from './0003-zk-lane.js';
 import { settlement } from './0004-settlement.js';
+import { openedAlone } from './0005-opened-alone.js';
 
 export interface Migration {
   readonly version: number;
@@ -11,4 +12,4 @@ export interface Migration {
 }
 
 /** In order of version. */
-export const MIGRATIONS: readonly Migration[] = [pipelineTables, deploymentDomain, zkLane, settlement];
+export const MIGRATIONS: readonly Migration[] = [pipelineTables, deploymentDomain, zkLane, settlement, openedAlone];

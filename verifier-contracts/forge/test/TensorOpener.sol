@@ -42,7 +42,7 @@ library TensorOpener {
         return _portsRoot(outputs.length, _ports(outputs));
     }
 
-    /// @notice The answer to a demand: the elements, or the proof that they do not exist.
+    /// @notice The answer to a demand: the elements as far as there are any, or the proof that there are none.
     function open(Tensor[] memory outputs, OutputRange memory range)
         internal
         pure
@@ -58,13 +58,15 @@ library TensorOpener {
         Tensor memory tensor = outputs[range.tensor];
         answer.tensorHeader = header(tensor);
         bytes32[] memory chunks = _chunks(tensor);
-        if (uint256(range.firstChunk) + range.chunkCount > chunks.length) {
+        if (range.firstChunk >= chunks.length) {
             answer.chunkPath = _single(_tree(0x11, chunks, 0, chunks.length));
             return answer;
         }
+        uint256 count = chunks.length - range.firstChunk;
+        if (count > range.chunkCount) count = range.chunkCount;
         uint256 full = CHUNK_ELEMENTS * tensor.width;
-        answer.elements = _slice(tensor.elements, range.firstChunk * full, range.chunkCount * full);
-        answer.chunkPath = _siblings(0x11, chunks, range.firstChunk, range.chunkCount);
+        answer.elements = _slice(tensor.elements, range.firstChunk * full, count * full);
+        answer.chunkPath = _siblings(0x11, chunks, range.firstChunk, count);
     }
 
     function _ports(Tensor[] memory outputs) private pure returns (bytes32[] memory ports) {

@@ -10,6 +10,7 @@ interface Vm {
     function roll(uint256 blockNumber) external;
     function chainId(uint256 id) external;
     function prank(address sender) external;
+    function prank(address sender, address origin) external;
     function assume(bool condition) external pure;
     function deal(address account, uint256 wei_) external;
     function getNonce(address account) external view returns (uint64);

@@ -118,6 +118,30 @@ export const MISTAKES: readonly Mistake[] = [
     replace: '',
   },
   {
+    name: 'who audited a leaf is paid for it only where the executor is',
+    contract: 'Escrow',
+    find: '_refund(settlement.order, orderHash, checker, undelivered',
+    replace: '_refund(settlement.order, orderHash, address(0), undelivered',
+  },
+  {
+    name: 'a new demand holds up an order that can be settled',
+    contract: 'Escrow',
+    find: 'if (undelivered || clock() > deadline)',
+    replace: 'if ((undelivered && deadline == 0) || clock() > deadline)',
+  },
+  {
+    name: 'one announcement serves for any two receipts',
+    contract: 'Escrow',
+    find: 'first < second ? keccak256(abi.encode(first, second)) : keccak256(abi.encode(second, first))',
+    replace: 'bytes32(0)',
+  },
+  {
+    name: 'a receipt that no file can hold stands in a batch',
+    contract: 'ReceiptRollup',
+    find: 'if (!_isSayable(receipts[i], signatures[i])) revert ReceiptMalformed(i);',
+    replace: '',
+  },
+  {
     name: 'anybody signs for an executor',
     contract: 'ReceiptRollup',
     find: 'if (signer == address(0) || signer != receipt.executor)',

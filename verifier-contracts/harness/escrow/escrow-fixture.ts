@@ -246,11 +246,16 @@ export const lockOf = (policy: Policy, price: bigint): bigint => {
   const lock = (price * policy.lockFactorBps) / 10_000n;
   return lock > policy.minLock ? lock : policy.minLock;
 };
-export const precommitment = (orderHash: string, beneficiary: string, salt: string): string =>
+/** Names two receipts, the one with the smaller hash first. */
+export const evidenceOf = (receipt: Receipt, other: Receipt): string => {
+  const [a, b] = [structHash('Receipt', receipt), structHash('Receipt', other)];
+  return keccak256(AbiCoder.defaultAbiCoder().encode(['bytes32', 'bytes32'], BigInt(a) < BigInt(b) ? [a, b] : [b, a]));
+};
+export const precommitment = (orderHash: string, evidence: string, beneficiary: string, salt: string): string =>
   keccak256(
     AbiCoder.defaultAbiCoder().encode(
-      ['bytes32', 'bytes32', 'address', 'bytes32'],
-      [orderHash, id('assay/fault/equivocation'), beneficiary, salt],
+      ['bytes32', 'bytes32', 'bytes32', 'address', 'bytes32'],
+      [orderHash, id('assay/fault/equivocation'), evidence, beneficiary, salt],
     ),
   );
 export const termsHashOf = (receipt: Receipt): string =>

@@ -168,7 +168,7 @@ export class EscrowModel {
   cancel(raw: number, hash: string): string {
     if (this.frozen(raw)) return 'Frozen';
     if (this.orders.get(hash)?.state !== STATE.open) return 'OrderStateIs';
-    this.refund(this.orders.get(hash)!, 0n);
+    this.refund(this.orders.get(hash)!, 0n, null);
     return 'ok';
   }
 
@@ -177,7 +177,7 @@ export class EscrowModel {
     const held = this.orders.get(hash);
     if (held?.state !== STATE.open) return 'OrderStateIs';
     if (BigInt(this.clock(raw)) <= held.order.deliverBy) return 'NotExpired';
-    this.refund(held, this.policy.noShowFee);
+    this.refund(held, this.policy.noShowFee, null);
     return 'ok';
   }
 
@@ -204,10 +204,11 @@ export class EscrowModel {
     if (held.leaf !== LEAF.final && held.leaf !== LEAF.void) return 'NotFinal';
     const unanswered = held.demands.filter(({ payee }) => payee === null);
     if (unanswered.some(({ answerBy }) => time <= answerBy)) return 'DeliveryOpen';
-    const { deliveryWindow, noShowFee, protocolFeeBps, auditFee } = this.policy;
+    const { deliveryWindow, noShowFee, protocolFeeBps } = this.policy;
+    const checker = held.leaf === LEAF.final ? held.checker : null;
     if (unanswered.length > 0 || held.leaf === LEAF.void) {
       this.endDemands(held, true);
-      this.refund(held, unanswered.length > 0 ? noShowFee : 0n);
+      this.refund(held, unanswered.length > 0 ? noShowFee : 0n, checker);
       return 'ok';
     }
     if (time <= held.committedAt + Number(deliveryWindow)) return 'DeliveryOpen';
@@ -217,13 +218,7 @@ export class EscrowModel {
     this.credit(held.account, held.amount - share + held.lock);
     this.credit(held.order.requester, held.order.price - held.amount);
     this.reserve += held.order.surcharge;
-    if (held.order.lane === LANE.sampled) {
-      this.moveEarmark(1n);
-      if (held.checker !== null) {
-        this.reserve -= auditFee;
-        this.credit(held.checker, auditFee);
-      }
-    }
+    this.endEarmark(held, checker);
     held.state = STATE.paid;
     return 'ok';
   }
@@ -237,6 +232,7 @@ export class EscrowModel {
     const time = this.clock(raw);
     if (held.leaf === LEAF.dead) return 'LeafDead';
     if (held.leaf === LEAF.void || time > held.committedAt + Number(this.policy.deliveryWindow)) return 'DemandClosed';
+    if (held.demands.some(({ payee, answerBy }) => payee === null && time > answerBy)) return 'DemandClosed';
     const chunks = new Set(held.demands.flatMap(chunksOf));
     if (chunksOf(range).some((chunk) => chunks.has(chunk))) return 'DemandInvalid';
     const deposit = depositOf(this.policy, BigInt(range.chunkCount));
@@ -261,14 +257,15 @@ export class EscrowModel {
 
   // --- Equivocation
 
-  precommit(raw: number, hash: string, beneficiary: string): string {
+  /** @param evidence the pair of receipts, by any name */
+  precommit(raw: number, hash: string, evidence: string, beneficiary: string): string {
     if (this.frozen(raw)) return 'Frozen';
-    const key = `${hash} ${beneficiary}`;
+    const key = `${hash} ${evidence} ${beneficiary}`;
     if (!this.announced.has(key)) this.announced.set(key, this.clock(raw));
     return 'ok';
   }
 
-  slashEquivocation(raw: number, hash: string, beneficiary: string): string {
+  slashEquivocation(raw: number, hash: string, evidence: string, beneficiary: string): string {
     if (this.frozen(raw)) return 'Frozen';
     const held = this.orders.get(hash);
     if (held?.state !== STATE.open && held?.state !== STATE.bound) return 'OrderStateIs';
@@ -276,7 +273,7 @@ export class EscrowModel {
     const alive = held.state === STATE.bound && (held.leaf === LEAF.final || held.leaf === LEAF.void);
     const reward = this.gasRefund() + (held.lock * this.policy.bountyOpenBps) / 10_000n;
     const time = this.clock(raw);
-    const announced = this.announced.get(`${hash} ${beneficiary}`);
+    const announced = this.announced.get(`${hash} ${evidence} ${beneficiary}`);
     if (announced !== undefined && time - announced >= Number(this.policy.precommitDelay)) {
       this.credit(beneficiary, reward);
     } else {
@@ -286,7 +283,7 @@ export class EscrowModel {
     return 'ok';
   }
 
-  claim(raw: number, hash: string, beneficiary: string): string {
+  claim(raw: number, hash: string, evidence: string, beneficiary: string): string {
     if (this.frozen(raw)) return 'Frozen';
     const bounty = this.bounties.get(hash);
     if (bounty === undefined) return 'BountyUnavailable';
@@ -294,7 +291,7 @@ export class EscrowModel {
     if (time > bounty.killedAt + Number(this.policy.responseTime)) {
       this.burnt += bounty.amount;
     } else {
-      const announced = this.announced.get(`${hash} ${beneficiary}`);
+      const announced = this.announced.get(`${hash} ${evidence} ${beneficiary}`);
       const old = announced !== undefined && time - announced >= Number(this.policy.precommitDelay);
       if (!old || announced >= bounty.killedAt) return 'BountyUnavailable';
       this.credit(beneficiary, bounty.amount);
@@ -333,10 +330,19 @@ export class EscrowModel {
     this.reserved -= direction * this.policy.auditFee;
   }
 
-  private refund(held: ModelOrder, noShowFee: bigint): void {
+  /** @param checker gets it, for an audit that is done; null: it goes back */
+  private endEarmark(held: ModelOrder, checker: string | null): void {
+    if (held.order.lane !== LANE.sampled) return;
+    this.moveEarmark(1n);
+    if (checker === null) return;
+    this.reserve -= this.policy.auditFee;
+    this.credit(checker, this.policy.auditFee);
+  }
+
+  private refund(held: ModelOrder, noShowFee: bigint, checker: string | null): void {
     this.credit(held.order.requester, held.order.price + held.order.surcharge + noShowFee);
     this.credit(held.account, held.lock - noShowFee);
-    if (held.order.lane === LANE.sampled) this.moveEarmark(1n);
+    this.endEarmark(held, checker);
     held.state = STATE.refunded;
   }
 
@@ -356,7 +362,7 @@ export class EscrowModel {
   private slash(held: ModelOrder, burnt: bigint, alive: boolean): void {
     this.endDemands(held, alive);
     this.credit(held.order.requester, held.order.price + held.order.surcharge);
-    if (held.order.lane === LANE.sampled) this.moveEarmark(1n);
+    this.endEarmark(held, null);
     this.nodes.get(held.order.executor)!.active = false;
     this.burnt += burnt;
     held.state = STATE.slashed;

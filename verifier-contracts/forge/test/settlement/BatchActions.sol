@@ -26,6 +26,8 @@ abstract contract BatchActions is Parties {
         BatchHeader header;
         address poster;
         bool claimsMatch;
+        /// Every receipt is one that a receipt file can hold.
+        bool readable;
     }
 
     function commit1(uint256 seed) external {
@@ -41,7 +43,8 @@ abstract contract BatchActions is Parties {
         Batch memory batch;
         _gather(batch, seed);
         _write(batch, seed);
-        bool accepted = !_isFrozen() && batch.header.unbound != (1 << batch.receipts.length) - 1 && batch.claimsMatch;
+        bool accepted = !_isFrozen() && batch.header.unbound != (1 << batch.receipts.length) - 1 && batch.claimsMatch
+            && batch.readable;
         bytes memory data = batch.lane == Lane.ZK
             ? abi.encodeCall(
                 rollup.commitProved,
@@ -108,6 +111,7 @@ abstract contract BatchActions is Parties {
         batch.signatures = new bytes[](count);
         batch.outputSeeds = new uint256[](count);
         batch.claimsMatch = true;
+        batch.readable = true;
         batch.leaves = new bytes32[](count);
         bytes32[] memory nodes = new bytes32[](count);
         for (uint256 i = 0; i < count; ++i) {
@@ -163,6 +167,9 @@ abstract contract BatchActions is Parties {
         if (wrong == 2) receipt.inputRoot = ~receipt.inputRoot;
         if (wrong == 3) ++receipt.items;
         if (wrong == 4) receipt.orderHash = ~receipt.orderHash;
+        if (wrong == 6) receipt.lane = uint8(9);
+        if (wrong == 7) receipt.issuedAt = 8_640_000_000_001;
+        if (wrong == 6 || wrong == 7) batch.readable = false;
         uint256 key = keyOf[wrong == 5 ? actors[5] : order.executor];
         if (wrong <= 5) binds = false;
         batch.receipts[i] = receipt;

@@ -7,6 +7,7 @@ import {Receipt} from "../../../src/SettlementTypes.sol";
 import {TensorOpener} from "../TensorOpener.sol";
 import {vm} from "../Vm.sol";
 import {BatchActions} from "./BatchActions.sol";
+import {Signing} from "./Signing.sol";
 
 /// @title What follows on a bound order: payment, delivery, a second receipt
 abstract contract EndActions is BatchActions {
@@ -103,7 +104,8 @@ abstract contract EndActions is BatchActions {
         bool accepted = !_isFrozen() && job.state == OrderState.Bound && sender == job.order.requester;
         if (accepted) {
             LeafState leaf = _leafOf(job);
-            accepted = leaf != LeafState.Dead && leaf != LeafState.Void && _now() <= _demandDeadline(job);
+            (, bool late) = _deliveryOf(j);
+            accepted = leaf != LeafState.Dead && leaf != LeafState.Void && _now() <= _demandDeadline(job) && !late;
         }
         accepted = accepted && _isNew(j, range);
         uint256 cost = accepted ? _demandCost(job.order.policyHash, range.chunkCount) : 0;
@@ -191,8 +193,10 @@ abstract contract EndActions is BatchActions {
     function precommit(uint256 seed) external {
         if (jobs.length == 0) return;
         uint256 j = _pick(_draw(seed, 0), _draw(seed, 3) % 3 == 0 ? OPEN : BOUND);
-        address beneficiary = actors[5 + _draw(seed, 1) % 2];
-        bytes32 commitment = _commitment(jobs[j].orderHash, beneficiary, bytes32(_draw(seed, 2) % 2));
+        Equivocation memory found;
+        _equivocate(jobs[j], found, 4 + _draw(seed, 4) % 2);
+        (found.beneficiary, found.salt) = (actors[5 + _draw(seed, 1) % 2], bytes32(_draw(seed, 2) % 2));
+        bytes32 commitment = _commitmentOf(jobs[j], found);
         _suspect = j;
         bool accepted = !_isFrozen();
         if (accepted && announced[commitment] == 0) announced[commitment] = _now();
@@ -208,10 +212,10 @@ abstract contract EndActions is BatchActions {
         Job storage job = jobs[j];
         Equivocation memory found;
         bool good = _equivocate(job, found, _draw(seed, 1));
-        (found.beneficiary, found.salt) = _announcer(job.orderHash, _draw(seed, 2), _draw(seed, 7) % 2 == 0);
+        _choose(job, found, _draw(seed, 2), _draw(seed, 7) % 2 == 0);
         bool alive = job.state == OrderState.Open || (job.state == OrderState.Bound && _leafOf(job) != LeafState.Dead);
         bool accepted = !_isFrozen() && good && alive;
-        if (accepted) _equivocated(j, found.beneficiary, found.salt);
+        if (accepted) _equivocated(j, _commitmentOf(job, found), found.beneficiary);
         _call(
             actors[_draw(seed, 4) % ACTORS],
             abi.encodeCall(
@@ -244,16 +248,24 @@ abstract contract EndActions is BatchActions {
         return wrong > 2 && !misquoted;
     }
 
-    /// A possible beneficiary; where `any` is set, one who has announced a fault of the order, if there is one.
-    function _announcer(bytes32 orderHash, uint256 seed, bool any)
+    /// Sets a possible beneficiary; where `any` is set, one who has announced this pair, if there is one.
+    /// @return known whether he has
+    function _choose(Job storage job, Equivocation memory found, uint256 seed, bool any)
         private
         view
-        returns (address beneficiary, bytes32 salt)
+        returns (bool known)
     {
         for (uint256 i = 0; i < 4; ++i) {
-            (beneficiary, salt) = (actors[5 + (seed + i) % 2], bytes32((seed >> 8) + i / 2 & 1));
-            if (!any || announced[_commitment(orderHash, beneficiary, salt)] != 0) break;
+            (found.beneficiary, found.salt) = (actors[5 + (seed + i) % 2], bytes32((seed >> 8) + i / 2 & 1));
+            known = announced[_commitmentOf(job, found)] != 0;
+            if (!any || known) break;
         }
+    }
+
+    function _commitmentOf(Job storage job, Equivocation memory found) private view returns (bytes32) {
+        bytes32 one = Signing.receiptHash(found.first.receipt);
+        bytes32 other = Signing.receiptHash(found.second);
+        return _commitment(job.orderHash, one, other, found.beneficiary, found.salt);
     }
 
     function claim1(uint256 seed) external {
@@ -266,21 +278,29 @@ abstract contract EndActions is BatchActions {
 
     function _claimSome(uint256 seed) private {
         if (jobs.length == 0) return;
-        uint256 j = _pickBounty(_draw(seed, 0));
-        (address beneficiary, bytes32 salt) = _announcer(jobs[j].orderHash, _draw(seed, 1), _draw(seed, 2) % 8 != 0);
-        _claim(j, beneficiary, salt);
+        _claim(_pickBounty(_draw(seed, 0)), seed);
     }
 
-    function _claim(uint256 j, address beneficiary, bytes32 salt) internal {
+    function _claim(uint256 j, uint256 seed) internal {
         Job storage job = jobs[j];
-        uint256 outcome = _isFrozen() ? 0 : _claimOutcome(j, beneficiary, salt);
-        if (outcome == 1) free[beneficiary] += job.bounty;
+        Equivocation memory found;
+        bool good = false;
+        // Of the two pairs that are announced, the one that was.
+        for (uint256 i = 0; i < 2; ++i) {
+            good = _equivocate(job, found, _draw(seed, 3) ^ i);
+            if (_choose(job, found, _draw(seed, 1) % (1 << 128), _draw(seed, 2) % 8 != 0)) break;
+        }
+        uint256 outcome = _isFrozen() ? 0 : _claimOutcome(j, good, _commitmentOf(job, found));
+        if (outcome == 1) free[found.beneficiary] += job.bounty;
         if (outcome == 2) burnt += job.bounty;
         if (outcome != 0) ++reached[outcome == 1 ? "bounty claimed" : "bounty burnt"];
         if (outcome != 0) job.bounty = 0;
         _call(
             actors[6],
-            abi.encodeCall(escrow.claimBounty, (job.orderHash, beneficiary, salt)),
+            abi.encodeCall(
+                escrow.claimBounty,
+                (found.first, found.second, found.firstSignature, found.secondSignature, found.beneficiary, found.salt)
+            ),
             outcome != 0,
             "claimBounty"
         );

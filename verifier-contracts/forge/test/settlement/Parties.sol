@@ -56,7 +56,8 @@ abstract contract Parties is SettlementModel {
         for (uint256 i = 0; i < actors.length; ++i) {
             before[i] = escrow.freeOf(actors[i]);
         }
-        vm.prank(sender);
+        // A transaction of its own: the rollup takes batches from plain accounts alone.
+        vm.prank(sender, sender);
         (bool ok, bytes memory result) = target.call(data);
         ++reached[string.concat(what, accepted ? " accepted" : " refused")];
         if (ok != accepted) {

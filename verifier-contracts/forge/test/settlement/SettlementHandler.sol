@@ -73,7 +73,7 @@ contract SettlementHandler is AccountActions, OrderActions, EndActions {
                 one[0] = j;
                 _settle(one, type(uint256).max, actors[6]);
             }
-            if (jobs[j].bounty != 0) _claim(j, actors[5], 0);
+            if (jobs[j].bounty != 0) _claim(j, 0);
             vm.assertTrue(jobs[j].state > OrderState.Bound && jobs[j].bounty == 0, "an order without exit");
         }
         for (uint256 i = 0; i < ACTORS; ++i) {

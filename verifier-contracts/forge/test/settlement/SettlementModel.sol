@@ -214,7 +214,8 @@ abstract contract SettlementModel is Deployment {
             _payDeposits(j, true);
             free[job.order.requester] += job.order.price + job.order.surcharge + fee;
             free[job.account] += job.lock - fee;
-            _release(job, address(0));
+            // Whoever audited a leaf that is final has done his work, however the order ends.
+            _release(job, _leafOf(job) == LeafState.Final ? job.checker : address(0));
         } else {
             uint256 amount = job.receipt.amount;
             uint256 share = amount * policy.protocolFeeBps / 10_000;
@@ -254,11 +255,12 @@ abstract contract SettlementModel is Deployment {
         _slashed(j, false);
     }
 
-    function _equivocated(uint256 j, address beneficiary, bytes32 salt) internal {
+    /// @param commitment what has to be announced for this pair of receipts and this beneficiary
+    function _equivocated(uint256 j, bytes32 commitment, address beneficiary) internal {
         Job storage job = jobs[j];
         Policy storage policy = policies[job.order.policyHash];
         uint256 reward = uint256(policy.gasKill) * policy.unitPrice + job.lock * uint256(policy.bountyOpenBps) / 10_000;
-        uint256 since = announced[_commitment(job.orderHash, beneficiary, salt)];
+        uint256 since = announced[commitment];
         if (since != 0 && _now() >= since + policy.precommitDelay) {
             free[beneficiary] += reward;
             ++reached["bounty paid at once"];
@@ -300,17 +302,25 @@ abstract contract SettlementModel is Deployment {
         }
     }
 
-    function _commitment(bytes32 orderHash, address beneficiary, bytes32 salt) internal pure returns (bytes32) {
-        return keccak256(abi.encode(orderHash, keccak256("assay/fault/equivocation"), beneficiary, salt));
+    /// What is announced of two receipts, given by their hashes in any order.
+    function _commitment(bytes32 orderHash, bytes32 one, bytes32 other, address beneficiary, bytes32 salt)
+        internal
+        pure
+        returns (bytes32)
+    {
+        bytes memory ascending = uint256(one) <= uint256(other) ? bytes.concat(one, other) : bytes.concat(other, one);
+        bytes32 fault = keccak256("assay/fault/equivocation");
+        return keccak256(abi.encode(orderHash, fault, keccak256(ascending), beneficiary, salt));
     }
 
+    /// @param good the claim shows the fault
     /// @return 0 refused, 1 paid, 2 burnt
-    function _claimOutcome(uint256 j, address beneficiary, bytes32 salt) internal view returns (uint256) {
+    function _claimOutcome(uint256 j, bool good, bytes32 commitment) internal view returns (uint256) {
         Job storage job = jobs[j];
         Policy storage policy = policies[job.order.policyHash];
         if (job.bounty == 0) return 0;
         if (_now() > job.killedAt + policy.responseTime) return 2;
-        uint256 since = announced[_commitment(job.orderHash, beneficiary, salt)];
-        return since != 0 && since < job.killedAt && _now() >= since + policy.precommitDelay ? 1 : 0;
+        uint256 since = announced[commitment];
+        return good && since != 0 && since < job.killedAt && _now() >= since + policy.precommitDelay ? 1 : 0;
     }
 }
