@@ -184,18 +184,23 @@ library Claims {
             }
             for (uint256 slot = 0; slot < count; ++slot) {
                 SlotView memory own = views[slot][0];
-                uint256 bits = plan.witnessBits[slot];
+                uint256 bits = ProgramMemory.entry(plan.witnessBits, slot);
+                uint256 view_;
                 if (bits <= plan.n) {
                     // The coordinates inside the slot are those of r*.
                     uint256 selector = mulmod(own.selector, ProgramMemory.word(set.witnessChunks, own.column), ProgramMemory.modulus());
-                    atR[slot] = SlotView(0, selector, own.batch, own.factors, own.inside);
+                    view_ = PlanViews.slotView(0, selector, own.batch, own.factors, own.inside);
                 } else {
                     uint256 depth = pointBits - bits;
                     ColumnPoint memory whole = PlanViews.columnPoint(point, pointBits, 1);
                     uint256 selector = PlanViews.selector(whole, plan.witnessOffsets[slot], depth);
-                    atR[slot] = PlanViews.viewAt(
+                    view_ = PlanViews.viewAt(
                         set.program.witness[slot], point + 32 * depth, plan.batchBits, plan.items, 0, selector
                     );
+                }
+                assembly ("memory-safe") {
+                    list := add(list, 0x20)
+                    mstore(list, view_)
                 }
             }
         }
@@ -267,12 +272,20 @@ library Claims {
         }
     }
 
+    /// @dev Of a term that is there.
+    function _sourceOf(Term[] memory terms, uint256 index) private pure returns (uint256 source) {
+        assembly ("memory-safe") {
+            source := mload(add(mload(add(add(terms, 0x20), shl(5, index))), 0x20))
+        }
+    }
+
     /// @dev Sum of the terms whose source is the constant 1, under weights.
     function _constants(Term[] memory terms, uint256 batch, uint256 factors) private pure returns (uint256 sum) {
         unchecked {
-            for (uint256 i = 0; i < terms.length; ++i) {
+            uint256 count = terms.length;
+            for (uint256 i = 0; i < count; ++i) {
+                if (_sourceOf(terms, i) != SOURCE_ONE) continue;
                 Term memory term = terms[i];
-                if (term.source != SOURCE_ONE) continue;
                 uint256 value = mulmod(term.coefficient, ProgramWeights.evaluateView(factors, term.blocks, 0), ProgramMemory.modulus());
                 if (batch != 0) value = mulmod(value, ProgramWeights.sumOf(batch), ProgramMemory.modulus());
                 sum = addmod(sum, value, ProgramMemory.modulus());
@@ -545,9 +558,10 @@ library Claims {
         pure
     {
         unchecked {
-            for (uint256 i = 0; i < terms.length; ++i) {
+            uint256 count = terms.length;
+            for (uint256 i = 0; i < count; ++i) {
+                if (_sourceOf(terms, i) == SOURCE_ONE) continue;
                 Term memory term = terms[i];
-                if (term.source == SOURCE_ONE) continue;
                 uint256 coefficient = mulmod(scale, term.coefficient, ProgramMemory.modulus());
                 if (term.source == SOURCE_WITNESS) {
                     SlotView[] memory views = sources.witness[term.slot];

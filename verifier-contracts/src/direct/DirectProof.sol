@@ -135,7 +135,11 @@ library DirectProof {
             for (uint256 i = 0; i < program.outputs.length; ++i) {
                 uint256[] memory axes = program.outputs[i].expression.axes;
                 uint256 own = plan.batchBits + PlanViews.bitsOf(axes);
-                set.outputs[i] = PlanViews.viewAt(axes, point + 32 * (bits - own), plan.batchBits, plan.items, 0, 1);
+                uint256 view_ = PlanViews.viewAt(axes, point + 32 * (bits - own), plan.batchBits, plan.items, 0, 1);
+                SlotView[] memory outputs = set.outputs;
+                assembly ("memory-safe") {
+                    mstore(add(add(outputs, 0x20), shl(5, i)), view_)
+                }
             }
         }
     }

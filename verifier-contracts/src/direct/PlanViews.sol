@@ -91,7 +91,9 @@ library PlanViews {
             }
             for (uint256 slot = 0; slot < count; ++slot) {
                 uint256[] memory axes = axesAt(spaces, slot);
-                SlotView[] memory views = _viewsOf(here, axes, offsets[slot], bits[slot], batchBits, items);
+                SlotView[] memory views = _viewsOf(
+                    here, axes, ProgramMemory.entry(offsets, slot), ProgramMemory.entry(bits, slot), batchBits, items
+                );
                 assembly ("memory-safe") {
                     list := add(list, 0x20)
                     mstore(list, views)
@@ -121,7 +123,7 @@ library PlanViews {
             uint256 first = offset >> columnBits;
             if (bits <= columnBits) {
                 uint256 depth = columnBits - bits;
-                SlotView memory own =
+                uint256 own =
                     viewAt(axes, here.coordinates + 32 * depth, batchBits, items, first, selector(here, offset, depth));
                 assembly ("memory-safe") {
                     views := mload(0x40)
@@ -133,8 +135,12 @@ library PlanViews {
             }
             uint256 above = bits - columnBits;
             uint256 factor = selector(here, 0, 0);
-            views = new SlotView[](1 << above);
-            for (uint256 k = 0; k < views.length; ++k) {
+            uint256 count = 1 << above;
+            uint256 list = ProgramMemory.allocateList(count);
+            assembly ("memory-safe") {
+                views := list
+            }
+            for (uint256 k = 0; k < count; ++k) {
                 // Inside a slot of several columns the leading coordinates are the column's number.
                 uint256 coordinates = ProgramMemory.allocate(bits);
                 uint256 from = here.coordinates;
@@ -144,7 +150,10 @@ library PlanViews {
                     }
                     mcopy(add(coordinates, shl(5, above)), from, shl(5, columnBits))
                 }
-                views[k] = viewAt(axes, coordinates, batchBits, items, first + k, factor);
+                uint256 own = viewAt(axes, coordinates, batchBits, items, first + k, factor);
+                assembly ("memory-safe") {
+                    mstore(add(add(views, 0x20), shl(5, k)), own)
+                }
             }
         }
     }
@@ -183,6 +192,7 @@ library PlanViews {
     }
 
     /// @notice A view whose coordinates inside the slot begin at `inside`.
+    /// @return view_ address of a SlotView: a struct that a function returns is allocated twice
     function viewAt(
         uint256[] memory axes,
         uint256 inside,
@@ -190,11 +200,28 @@ library PlanViews {
         uint256 items,
         uint256 column,
         uint256 selector_
-    ) internal pure returns (SlotView memory) {
+    ) internal pure returns (uint256 view_) {
         unchecked {
             uint256 batch = batchBits == 0 ? 0 : ProgramWeights.eqWeight(inside, batchBits, items);
             uint256 factors = ProgramWeights.eqFactors(axes, inside + 32 * batchBits);
-            return SlotView(column, selector_, batch, factors, inside);
+            return slotView(column, selector_, batch, factors, inside);
+        }
+    }
+
+    /// @return view_ address of a SlotView
+    function slotView(uint256 column, uint256 selector_, uint256 batch, uint256 factors, uint256 inside)
+        internal
+        pure
+        returns (uint256 view_)
+    {
+        assembly ("memory-safe") {
+            view_ := mload(0x40)
+            mstore(0x40, add(view_, 0xa0))
+            mstore(view_, column)
+            mstore(add(view_, 0x20), selector_)
+            mstore(add(view_, 0x40), batch)
+            mstore(add(view_, 0x60), factors)
+            mstore(add(view_, 0x80), inside)
         }
     }
 

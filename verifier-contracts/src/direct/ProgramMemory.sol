@@ -53,6 +53,13 @@ library ProgramMemory {
         }
     }
 
+    /// @notice Element `index` of a list.
+    function entry(uint256[] memory list, uint256 index) internal pure returns (uint256 value) {
+        assembly ("memory-safe") {
+            value := mload(add(add(list, 0x20), shl(5, index)))
+        }
+    }
+
     /// @notice Words that are not cleared.
     function allocate(uint256 words) internal pure returns (uint256 ptr) {
         assembly ("memory-safe") {

@@ -29,9 +29,8 @@ library ProgramWeights {
 
     uint256 private constant SEVERAL = 1 << 128;
     uint256 private constant MAX_BLOCKS = 256;
-    /// Runs 01 step step 02, a word of eight.
-    uint256 private constant SINGLE_RUNS = 0x0100000201000002010000020100000201000002010000020100000201000002;
-    uint256 private constant SINGLE_RUNS_MASK = 0xff8080ffff8080ffff8080ffff8080ffff8080ffff8080ffff8080ffff8080ff;
+    /// Four times the runs 01 01 02 02 and 01 00 02 02: one t with two s next to each other, as pooled windows have it.
+    uint256 private constant PAIRS = 0x0101020201000202010102020100020201010202010002020101020201000202;
     /// The high bits of the first four bytes of a word.
     uint256 private constant SHORT_RUN = 0x8080808000000000000000000000000000000000000000000000000000000000;
 
@@ -104,8 +103,7 @@ library ProgramWeights {
                     let both := mulmod(x, y, r)
                     whole := mulmod(whole, add(sub(twiceAndOne, add(x, y)), add(both, both)), r)
                 }
-                for {} place { side := shr(1, side) } {
-                    place := sub(place, 0x20)
+                for { place := sub(place, 0x20) } place { place := sub(place, 0x20) } {
                     let x := mload(add(a, place))
                     let y := mload(add(b, place))
                     let one := mulmod(x, y, r)
@@ -114,7 +112,16 @@ library ProgramWeights {
                     case 1 { result := add(mulmod(zero, whole, r), mulmod(one, result, r)) }
                     default { result := mulmod(zero, result, r) }
                     whole := mulmod(whole, add(zero, one), r)
+                    side := shr(1, side)
                 }
+                // The first coordinate, after which nobody asks for `whole`.
+                let x := mload(a)
+                let y := mload(b)
+                let one := mulmod(x, y, r)
+                let zero := add(sub(twiceAndOne, add(x, y)), one)
+                switch and(side, 1)
+                case 1 { result := add(mulmod(zero, whole, r), mulmod(one, result, r)) }
+                default { result := mulmod(zero, result, r) }
                 result := mod(result, r)
             }
         }
@@ -264,25 +271,32 @@ library ProgramWeights {
             if (count > MAX_BLOCKS) revert ViewMalformed();
             for (uint256 i = 0; i < count; ++i) {
                 if ((seen >> i) & 1 == 1) continue;
-                uint256 value;
-                Block memory own = blocks[i];
-                if (own.targetCount == 1) {
-                    // Almost all blocks.
-                    uint256 weight = _factor(factors, own.targetAxes);
-                    if (weight < SEVERAL) {
-                        if (own.kind == BLOCK_SUM) {
-                            value = sumOf(weight);
-                        } else if (own.kind == BLOCK_EQUAL && own.sourceCount == 1) {
-                            value = pairWeights(weight, _factor(sources, own.sourceAxes));
-                        } else {
-                            value = _evaluateBlock(factors, own, sources);
+                // Almost all blocks are about one axis: 1 for a sum, 2 for another name of the axis, else 0.
+                uint256 form = 0;
+                uint256 weight;
+                uint256 atU;
+                // Assembly: an index that counts up to the length needs no check.
+                assembly ("memory-safe") {
+                    let own := mload(add(add(blocks, 0x20), shl(5, i)))
+                    if eq(mload(add(own, 0x20)), 1) {
+                        weight := mload(add(factors, shl(5, mload(add(own, 0x60)))))
+                        switch mload(own)
+                        case 0 {
+                            if eq(mload(add(own, 0x40)), 1) {
+                                atU := mload(add(sources, shl(5, mload(add(own, 0x80)))))
+                                form := shl(1, and(lt(sub(weight, 1), sub(SEVERAL, 1)), gt(atU, 0)))
+                            }
                         }
-                        product = mulmod(product, value, ProgramMemory.modulus());
-                        continue;
+                        case 1 { form := lt(sub(weight, 1), sub(SEVERAL, 1)) }
                     }
                 }
-                if (_standsAlone(factors, own)) {
-                    value = _evaluateBlock(factors, own, sources);
+                uint256 value;
+                if (form == 2) {
+                    value = pairWeights(weight, atU);
+                } else if (form == 1) {
+                    value = sumOf(weight);
+                } else if (_standsAlone(factors, blocks[i])) {
+                    value = _evaluateBlock(factors, blocks[i], sources);
                 } else {
                     (value, seen) = _evaluateGroup(factors, blocks, i, seen, sources);
                 }
@@ -364,17 +378,29 @@ library ProgramWeights {
             }
             for {} runs { runs := sub(runs, 1) } {
                 let word := mload(ptr)
-                // Eight runs of one entry of weight 1 each, as views with strides are made of.
-                if and(eq(and(word, SINGLE_RUNS_MASK), SINGLE_RUNS), gt(runs, 7)) {
-                    for {} word { word := shl(32, word) } {
-                        let step := byte(2, word)
-                        t := add(t, shl(5, byte(1, word)))
-                        s := add(s, shl(5, sub(shr(1, step), mul(step, and(step, 1)))))
-                        total := addmod(total, mulmod(mload(t), mload(s), r), r)
+                if and(eq(shr(192, word), shr(192, PAIRS)), gt(runs, 1)) {
+                    // Up to five products are added without reduction (Fr.sol).
+                    for {} and(eq(word, PAIRS), gt(runs, 7)) {} {
+                        let sum := mulmod(mload(add(t, 0x20)), add(mload(add(s, 0x20)), mload(add(s, 0x40))), r)
+                        sum := add(sum, mulmod(mload(add(t, 0x40)), add(mload(add(s, 0x60)), mload(add(s, 0x80))), r))
+                        t := add(t, 0x80)
+                        sum := add(sum, mulmod(mload(sub(t, 0x20)), add(mload(add(s, 0xa0)), mload(add(s, 0xc0))), r))
+                        s := add(s, 0x100)
+                        total := addmod(total, add(sum, mulmod(mload(t), add(mload(sub(s, 0x20)), mload(s)), r)), r)
+                        ptr := add(ptr, 0x20)
+                        runs := sub(runs, 8)
+                        word := mload(ptr)
                     }
-                    ptr := add(ptr, 32)
-                    runs := sub(runs, 7)
-                    continue
+                    for {} and(eq(shr(192, word), shr(192, PAIRS)), gt(runs, 1)) {} {
+                        t := add(t, 0x20)
+                        let sum := mload(add(s, 0x20))
+                        s := add(s, 0x40)
+                        total := addmod(total, mulmod(mload(t), add(sum, mload(s)), r), r)
+                        ptr := add(ptr, 8)
+                        runs := sub(runs, 2)
+                        word := mload(ptr)
+                    }
+                    if iszero(runs) { break }
                 }
                 let left := byte(0, word)
                 let stepT := byte(1, word)
@@ -394,10 +420,23 @@ library ProgramWeights {
                 s := add(s, stepS)
                 // A run has one entry at least.
                 let sum := mulmod(mload(t), mload(s), r)
-                for { left := sub(left, 1) } left { left := sub(left, 1) } {
-                    t := add(t, stepT)
-                    s := add(s, stepS)
-                    sum := addmod(sum, mulmod(mload(t), mload(s), r), r)
+                left := sub(left, 1)
+                if left {
+                    if and(eq(stepT, 0x20), eq(stepS, 0x20)) {
+                        for {} gt(left, 3) { left := sub(left, 4) } {
+                            sum := add(sum, mulmod(mload(add(t, 0x20)), mload(add(s, 0x20)), r))
+                            sum := add(sum, mulmod(mload(add(t, 0x40)), mload(add(s, 0x40)), r))
+                            sum := add(sum, mulmod(mload(add(t, 0x60)), mload(add(s, 0x60)), r))
+                            t := add(t, 0x80)
+                            s := add(s, 0x80)
+                            sum := addmod(sum, mulmod(mload(t), mload(s), r), r)
+                        }
+                    }
+                    for {} left { left := sub(left, 1) } {
+                        t := add(t, stepT)
+                        s := add(s, stepS)
+                        sum := addmod(sum, mulmod(mload(t), mload(s), r), r)
+                    }
                 }
                 if iszero(eq(weight, 2)) {
                     weight := sub(shr(1, weight), mul(weight, and(weight, 1)))
