@@ -566,17 +566,19 @@ library Claims {
                 if (term.source == SOURCE_WITNESS) {
                     SlotView[] memory views = sources.witness[term.slot];
                     for (uint256 k = 0; k < views.length; ++k) {
-                        uint256 value = mulmod(coefficient, views[k].selector, ProgramMemory.modulus());
-                        if (batch != 0) value = mulmod(value, ProgramWeights.pairWeights(batch, views[k].batch), ProgramMemory.modulus());
-                        _add(sources.witnessColumns, views[k], value, term.blocks, factors);
+                        SlotView memory own = views[k];
+                        uint256 value = mulmod(coefficient, own.selector, ProgramMemory.modulus());
+                        if (batch != 0) value = mulmod(value, ProgramWeights.pairWeights(batch, own.batch), ProgramMemory.modulus());
+                        _add(sources.witnessColumns, own, value, term.blocks, factors);
                     }
                 } else {
                     // The same for every item.
                     if (batch != 0) coefficient = mulmod(coefficient, ProgramWeights.sumOf(batch), ProgramMemory.modulus());
                     SlotView[] memory views = sources.model[term.slot];
                     for (uint256 k = 0; k < views.length; ++k) {
-                        uint256 value = mulmod(coefficient, views[k].selector, ProgramMemory.modulus());
-                        _add(sources.modelColumns, views[k], value, term.blocks, factors);
+                        SlotView memory own = views[k];
+                        uint256 value = mulmod(coefficient, own.selector, ProgramMemory.modulus());
+                        _add(sources.modelColumns, own, value, term.blocks, factors);
                     }
                 }
             }

@@ -76,12 +76,18 @@ library ProgramReader {
             }
             // Of things that take a byte each at least.
             function length(p) -> count, next {
-                count, next := unsigned(p)
+                count := byte(0, mload(p))
+                next := add(p, 1)
+                if gt(count, 0x7f) { count, next := long(p) }
                 if gt(add(next, count), mload(0)) { fail() }
             }
             function list(p) -> own, count, next {
-                count, next := length(p)
-                own := allocate(add(count, 1))
+                count := byte(0, mload(p))
+                next := add(p, 1)
+                if gt(count, 0x7f) { count, next := long(p) }
+                if gt(add(next, count), mload(0)) { fail() }
+                own := mload(0x40)
+                mstore(0x40, add(own, shl(5, add(count, 1))))
                 mstore(own, count)
             }
             function below(p, limit) -> value, next {
@@ -103,14 +109,24 @@ library ProgramReader {
                 let end := add(own, shl(5, count))
                 for { let place := own } lt(place, end) {} {
                     place := add(place, 0x20)
-                    let side
-                    side, next := sideAt(next)
-                    mstore(place, side)
+                    let side := byte(0, mload(next))
                     let x := sub(side, 1)
-                    let bits := shl(4, lt(0xffff, x))
-                    bits := or(bits, shl(3, lt(0xff, shr(bits, x))))
-                    bits := or(bits, shl(2, lt(0xf, shr(bits, x))))
+                    let bits
+                    switch lt(x, 0x7f)
+                    case 1 {
+                        // A side of one byte.
+                        next := add(next, 1)
+                        bits := shl(2, gt(x, 0xf))
+                    }
+                    default {
+                        side, next := sideAt(next)
+                        x := sub(side, 1)
+                        bits := shl(4, lt(0xffff, x))
+                        bits := or(bits, shl(3, lt(0xff, shr(bits, x))))
+                        bits := or(bits, shl(2, lt(0xf, shr(bits, x))))
+                    }
                     bits := add(bits, byte(shr(bits, x), BITS_OF_NIBBLES))
+                    mstore(place, side)
                     total := add(total, bits)
                     mstore(add(place, shl(5, count)), bits)
                 }
@@ -134,8 +150,9 @@ library ProgramReader {
                 count, next := below(p, 17)
                 let end := shl(3, count)
                 for { let shift := 0 } lt(shift, end) { shift := add(shift, 8) } {
-                    let axis
-                    axis, next := below(next, 16)
+                    let axis := byte(0, mload(next))
+                    next := add(next, 1)
+                    if gt(axis, 15) { fail() }
                     axes := or(axes, shl(shift, axis))
                 }
             }
@@ -154,6 +171,19 @@ library ProgramReader {
             // Over `count` numbers: as many bytes below 128.
             function skip(p, count) -> next {
                 next := p
+                // Mostly numbers of a byte each: 32 at a time, then the rest of a word.
+                for {} gt(count, 31) {} {
+                    if and(mload(next), HIGH_BITS) { break }
+                    count := sub(count, 32)
+                    next := add(next, 32)
+                }
+                if lt(count, 32) {
+                    let rest := sub(256, shl(3, count))
+                    if iszero(shr(rest, and(mload(next), HIGH_BITS))) {
+                        next := add(next, count)
+                        leave
+                    }
+                }
                 for {} count {} {
                     let ends := and(not(mload(next)), HIGH_BITS)
                     let inside := 32
@@ -320,8 +350,10 @@ library ProgramReader {
                 let count
                 count, next := length(p)
                 for {} count { count := sub(count, 1) } {
-                    let label
-                    label, next := below(next, limit)
+                    // Labels are fewer than 17.
+                    let label := byte(0, mload(next))
+                    next := add(next, 1)
+                    if iszero(lt(label, limit)) { fail() }
                     set := or(set, shl(label, 1))
                 }
             }

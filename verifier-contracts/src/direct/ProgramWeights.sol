@@ -324,10 +324,24 @@ library ProgramWeights {
 
     /// @dev One block whose weights are its own.
     function _evaluateBlock(uint256 factors, Block memory own, uint256 sources) private pure returns (uint256) {
-        uint256 weights = combined(factors, own.targetAxes, own.targetCount, own.targetSize);
-        uint256 atU = combined(sources, own.sourceAxes, own.sourceCount, own.sourceSize);
-        if (own.kind == BLOCK_EQUAL) return dot(weights, atU, own.targetSize);
-        return _sumRuns(weights, atU, own.runs, own.runCount);
+        unchecked {
+            uint256 atU = combined(sources, own.sourceAxes, own.sourceCount, own.sourceSize);
+            if (own.kind != BLOCK_EQUAL && own.targetCount == 2) {
+                // A window. Its two lists of weights are not multiplied out.
+                uint256 first = _factor(factors, own.targetAxes & 0xff);
+                uint256 second = _factor(factors, own.targetAxes >> 8);
+                if (first < SEVERAL && second < SEVERAL) {
+                    uint256 side = ProgramMemory.word(second, 2);
+                    if (ProgramMemory.word(first, 2) * side != own.targetSize) revert ViewMalformed();
+                    return _sumRuns(valuesOf(first), valuesOf(second), side, atU, own.runs, own.runCount);
+                }
+            }
+            uint256 weights = combined(factors, own.targetAxes, own.targetCount, own.targetSize);
+            if (own.kind == BLOCK_EQUAL) return dot(weights, atU, own.targetSize);
+            uint256 one = ProgramMemory.allocate(1);
+            ProgramMemory.store(one, 1);
+            return _sumRuns(one, weights, own.targetSize, atU, own.runs, own.runCount);
+        }
     }
 
     /// @dev The weight of an axis, flag included; every axis of a block has one.
@@ -363,8 +377,13 @@ library ProgramWeights {
         }
     }
 
-    /// @dev Walks the entries of a block: runs (count, step of t, step of s, weight), mostly of a byte each.
-    function _sumRuns(uint256 t, uint256 s, uint256 ptr, uint256 runs) private pure returns (uint256 total) {
+    /// @dev Walks the entries of a block: runs (count, step of t, step of s, weight), mostly of a byte each. The weight of
+    /// t is rows[t / side] row[t % side]: what is summed in a row is multiplied once.
+    function _sumRuns(uint256 rows, uint256 row, uint256 side, uint256 s, uint256 ptr, uint256 runs)
+        private
+        pure
+        returns (uint256 total)
+    {
         assembly ("memory-safe") {
             let r := mload(MODULUS_AT)
             function leb(from) -> value, next {
@@ -376,32 +395,35 @@ library ProgramWeights {
                 }
                 next := from
             }
+            // Scratch: the bytes of a row.
+            mstore(0, shl(5, side))
+            let t := row
+            let end := add(row, mload(0))
+            let inRow := 0
             for {} runs { runs := sub(runs, 1) } {
                 let word := mload(ptr)
-                if and(eq(shr(192, word), shr(192, PAIRS)), gt(runs, 1)) {
-                    // Up to five products are added without reduction (Fr.sol).
-                    for {} and(eq(word, PAIRS), gt(runs, 7)) {} {
-                        let sum := mulmod(mload(add(t, 0x20)), add(mload(add(s, 0x20)), mload(add(s, 0x40))), r)
-                        sum := add(sum, mulmod(mload(add(t, 0x40)), add(mload(add(s, 0x60)), mload(add(s, 0x80))), r))
-                        t := add(t, 0x80)
-                        sum := add(sum, mulmod(mload(sub(t, 0x20)), add(mload(add(s, 0xa0)), mload(add(s, 0xc0))), r))
-                        s := add(s, 0x100)
-                        total := addmod(total, add(sum, mulmod(mload(t), add(mload(sub(s, 0x20)), mload(s)), r)), r)
-                        ptr := add(ptr, 0x20)
-                        runs := sub(runs, 8)
-                        word := mload(ptr)
-                    }
-                    for {} and(eq(shr(192, word), shr(192, PAIRS)), gt(runs, 1)) {} {
-                        t := add(t, 0x20)
-                        let sum := mload(add(s, 0x20))
-                        s := add(s, 0x40)
-                        total := addmod(total, mulmod(mload(t), add(sum, mload(s)), r), r)
-                        ptr := add(ptr, 8)
-                        runs := sub(runs, 2)
-                        word := mload(ptr)
-                    }
-                    if iszero(runs) { break }
+                // Up to five products are added without reduction (Fr.sol).
+                for {} and(and(eq(word, PAIRS), gt(runs, 7)), lt(add(t, 0x80), end)) {} {
+                    let sum := mulmod(mload(add(t, 0x20)), add(mload(add(s, 0x20)), mload(add(s, 0x40))), r)
+                    sum := add(sum, mulmod(mload(add(t, 0x40)), add(mload(add(s, 0x60)), mload(add(s, 0x80))), r))
+                    t := add(t, 0x80)
+                    sum := add(sum, mulmod(mload(sub(t, 0x20)), add(mload(add(s, 0xa0)), mload(add(s, 0xc0))), r))
+                    s := add(s, 0x100)
+                    inRow := addmod(inRow, add(sum, mulmod(mload(t), add(mload(sub(s, 0x20)), mload(s)), r)), r)
+                    ptr := add(ptr, 0x20)
+                    runs := sub(runs, 8)
+                    word := mload(ptr)
                 }
+                for {} and(and(eq(shr(192, word), shr(192, PAIRS)), gt(runs, 1)), lt(add(t, 0x20), end)) {} {
+                    t := add(t, 0x20)
+                    let sum := mload(add(s, 0x20))
+                    s := add(s, 0x40)
+                    inRow := addmod(inRow, mulmod(mload(t), add(sum, mload(s)), r), r)
+                    ptr := add(ptr, 8)
+                    runs := sub(runs, 2)
+                    word := mload(ptr)
+                }
+                if iszero(runs) { break }
                 let left := byte(0, word)
                 let stepT := byte(1, word)
                 let stepS := byte(2, word)
@@ -416,14 +438,25 @@ library ProgramWeights {
                 }
                 stepT := shl(5, stepT)
                 stepS := shl(5, sub(shr(1, stepS), mul(stepS, and(stepS, 1))))
-                t := add(t, stepT)
-                s := add(s, stepS)
+                weight := sub(shr(1, weight), mul(weight, and(weight, 1)))
+                if slt(weight, 0) { weight := add(r, weight) }
                 // A run has one entry at least.
-                let sum := mulmod(mload(t), mload(s), r)
-                left := sub(left, 1)
-                if left {
+                let sum := 0
+                for { left := sub(left, 1) } 1 { left := sub(left, 1) } {
+                    t := add(t, stepT)
+                    s := add(s, stepS)
+                    for {} iszero(lt(t, end)) {} {
+                        total := addmod(total, mulmod(mload(rows), addmod(inRow, mulmod(sum, weight, r), r), r), r)
+                        inRow := 0
+                        sum := 0
+                        t := sub(t, mload(0))
+                        rows := add(rows, 0x20)
+                    }
+                    sum := addmod(sum, mulmod(mload(t), mload(s), r), r)
+                    if iszero(left) { break }
+                    // Next to each other: as many as are left in the row, four at a time.
                     if and(eq(stepT, 0x20), eq(stepS, 0x20)) {
-                        for {} gt(left, 3) { left := sub(left, 4) } {
+                        for {} and(gt(left, 4), lt(add(t, 0x80), end)) { left := sub(left, 4) } {
                             sum := add(sum, mulmod(mload(add(t, 0x20)), mload(add(s, 0x20)), r))
                             sum := add(sum, mulmod(mload(add(t, 0x40)), mload(add(s, 0x40)), r))
                             sum := add(sum, mulmod(mload(add(t, 0x60)), mload(add(s, 0x60)), r))
@@ -432,19 +465,11 @@ library ProgramWeights {
                             sum := addmod(sum, mulmod(mload(t), mload(s), r), r)
                         }
                     }
-                    for {} left { left := sub(left, 1) } {
-                        t := add(t, stepT)
-                        s := add(s, stepS)
-                        sum := addmod(sum, mulmod(mload(t), mload(s), r), r)
-                    }
                 }
-                if iszero(eq(weight, 2)) {
-                    weight := sub(shr(1, weight), mul(weight, and(weight, 1)))
-                    if slt(weight, 0) { weight := add(r, weight) }
-                    sum := mulmod(sum, weight, r)
-                }
-                total := addmod(total, sum, r)
+                if iszero(eq(weight, 1)) { sum := mulmod(sum, weight, r) }
+                inRow := addmod(inRow, sum, r)
             }
+            total := addmod(total, mulmod(mload(rows), inRow, r), r)
         }
     }
 
