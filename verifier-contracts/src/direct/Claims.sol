@@ -564,7 +564,7 @@ library Claims {
                 Term memory term = terms[i];
                 uint256 coefficient = mulmod(scale, term.coefficient, ProgramMemory.modulus());
                 if (term.source == SOURCE_WITNESS) {
-                    SlotView[] memory views = sources.witness[term.slot];
+                    SlotView[] memory views = PlanViews.viewsOf(sources.witness, term.slot);
                     for (uint256 k = 0; k < views.length; ++k) {
                         SlotView memory own = views[k];
                         uint256 value = mulmod(coefficient, own.selector, ProgramMemory.modulus());
@@ -574,7 +574,7 @@ library Claims {
                 } else {
                     // The same for every item.
                     if (batch != 0) coefficient = mulmod(coefficient, ProgramWeights.sumOf(batch), ProgramMemory.modulus());
-                    SlotView[] memory views = sources.model[term.slot];
+                    SlotView[] memory views = PlanViews.viewsOf(sources.model, term.slot);
                     for (uint256 k = 0; k < views.length; ++k) {
                         SlotView memory own = views[k];
                         uint256 value = mulmod(coefficient, own.selector, ProgramMemory.modulus());
@@ -615,7 +615,7 @@ library Claims {
                 uint256 depth = set.tablePointBits - bits;
                 uint256 scale = mulmod(power, PlanViews.selector(whole, table.offset, depth), ProgramMemory.modulus());
                 uint256 inside = set.tablePoint + 32 * depth;
-                SlotView[] memory views = sources.model[table.slot];
+                SlotView[] memory views = PlanViews.viewsOf(sources.model, table.slot);
                 for (uint256 k = 0; k < views.length; ++k) {
                     uint256 value = mulmod(scale, views[k].selector, ProgramMemory.modulus());
                     if (bits > 0) {

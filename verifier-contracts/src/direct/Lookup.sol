@@ -205,10 +205,12 @@ library Lookup {
             for (uint256 i = 0; i < program.requants.length; ++i) {
                 uint256 slot = program.requants[i].slot;
                 uint256 tag = plan.tags[program.requants[i].table];
-                for (uint256 k = 0; k < views[slot].length; ++k) {
-                    SlotView memory own = views[slot][k];
+                SlotView[] memory parts = PlanViews.viewsOf(views, slot);
+                uint256[] memory axes = PlanViews.axesAt(program.witness, slot);
+                for (uint256 k = 0; k < parts.length; ++k) {
+                    SlotView memory own = parts[k];
                     Masks memory mask = all[own.column];
-                    uint256 valid = PlanViews.validOf(own, program.witness[slot]);
+                    uint256 valid = PlanViews.validOf(own, axes);
                     mask.requant = addmod(mask.requant, valid, ProgramMemory.modulus());
                     mask.looked = addmod(mask.looked, valid, ProgramMemory.modulus());
                     mask.tag = addmod(mask.tag, mulmod(own.selector, tag, ProgramMemory.modulus()), ProgramMemory.modulus());
@@ -217,19 +219,23 @@ library Lookup {
             for (uint256 i = 0; i < program.inputs.length; ++i) {
                 uint256 slot = program.inputs[i].slot;
                 uint256 tag = plan.tags[program.inputs[i].table];
-                for (uint256 k = 0; k < views[slot].length; ++k) {
-                    SlotView memory own = views[slot][k];
+                SlotView[] memory parts = PlanViews.viewsOf(views, slot);
+                uint256[] memory axes = PlanViews.axesAt(program.witness, slot);
+                for (uint256 k = 0; k < parts.length; ++k) {
+                    SlotView memory own = parts[k];
                     Masks memory mask = all[own.column];
-                    mask.looked = addmod(mask.looked, PlanViews.validOf(own, program.witness[slot]), ProgramMemory.modulus());
+                    mask.looked = addmod(mask.looked, PlanViews.validOf(own, axes), ProgramMemory.modulus());
                     mask.tag = addmod(mask.tag, mulmod(own.selector, tag, ProgramMemory.modulus()), ProgramMemory.modulus());
                 }
             }
             for (uint256 i = 0; i < program.maxima.length; ++i) {
                 uint256 slot = program.maxima[i].slot;
-                for (uint256 k = 0; k < views[slot].length; ++k) {
-                    SlotView memory own = views[slot][k];
+                SlotView[] memory parts = PlanViews.viewsOf(views, slot);
+                uint256[] memory axes = PlanViews.axesAt(program.witness, slot);
+                for (uint256 k = 0; k < parts.length; ++k) {
+                    SlotView memory own = parts[k];
                     Masks memory mask = all[own.column];
-                    mask.maxima = addmod(mask.maxima, PlanViews.validOf(own, program.witness[slot]), ProgramMemory.modulus());
+                    mask.maxima = addmod(mask.maxima, PlanViews.validOf(own, axes), ProgramMemory.modulus());
                 }
             }
         }

@@ -109,6 +109,13 @@ library PlanViews {
         }
     }
 
+    /// @notice Views of a slot whose number was checked.
+    function viewsOf(SlotView[][] memory all, uint256 slot) internal pure returns (SlotView[] memory views) {
+        assembly ("memory-safe") {
+            views := mload(add(add(all, 0x20), shl(5, slot)))
+        }
+    }
+
     /// @dev The columns of a slot: one view for each.
     function _viewsOf(
         ColumnPoint memory here,

@@ -395,15 +395,20 @@ library ProgramWeights {
                 }
                 next := from
             }
-            // Scratch: the bytes of a row.
+            // From zigzag.
+            function elementOf(code) -> value {
+                value := sub(shr(1, code), mul(code, and(code, 1)))
+                if slt(value, 0) { value := add(mload(MODULUS_AT), value) }
+            }
+            // Scratch: the bytes of a row, and where it ends.
             mstore(0, shl(5, side))
+            mstore(0x20, add(row, shl(5, side)))
             let t := row
-            let end := add(row, mload(0))
             let inRow := 0
             for {} runs { runs := sub(runs, 1) } {
                 let word := mload(ptr)
                 // Up to five products are added without reduction (Fr.sol).
-                for {} and(and(eq(word, PAIRS), gt(runs, 7)), lt(add(t, 0x80), end)) {} {
+                for {} and(and(eq(word, PAIRS), gt(runs, 7)), lt(add(t, 0x80), mload(0x20))) {} {
                     let sum := mulmod(mload(add(t, 0x20)), add(mload(add(s, 0x20)), mload(add(s, 0x40))), r)
                     sum := add(sum, mulmod(mload(add(t, 0x40)), add(mload(add(s, 0x60)), mload(add(s, 0x80))), r))
                     t := add(t, 0x80)
@@ -414,7 +419,7 @@ library ProgramWeights {
                     runs := sub(runs, 8)
                     word := mload(ptr)
                 }
-                for {} and(and(eq(shr(192, word), shr(192, PAIRS)), gt(runs, 1)), lt(add(t, 0x20), end)) {} {
+                for {} and(and(eq(shr(192, word), shr(192, PAIRS)), gt(runs, 1)), lt(add(t, 0x20), mload(0x20))) {} {
                     t := add(t, 0x20)
                     let sum := mload(add(s, 0x20))
                     s := add(s, 0x40)
@@ -424,49 +429,64 @@ library ProgramWeights {
                     word := mload(ptr)
                 }
                 if iszero(runs) { break }
-                let left := byte(0, word)
-                let stepT := byte(1, word)
-                let stepS := byte(2, word)
-                let weight := byte(3, word)
+                let left
+                let stepT
+                let stepS
+                let weight
                 switch and(word, SHORT_RUN)
-                case 0 { ptr := add(ptr, 4) }
+                case 0 {
+                    ptr := add(ptr, 4)
+                    left := byte(0, word)
+                    stepT := shl(5, byte(1, word))
+                    stepS := byte(2, word)
+                    weight := byte(3, word)
+                }
                 default {
                     left, ptr := leb(ptr)
                     stepT, ptr := leb(ptr)
+                    stepT := shl(5, stepT)
                     stepS, ptr := leb(ptr)
                     weight, ptr := leb(ptr)
                 }
-                stepT := shl(5, stepT)
-                stepS := shl(5, sub(shr(1, stepS), mul(stepS, and(stepS, 1))))
-                weight := sub(shr(1, weight), mul(weight, and(weight, 1)))
-                if slt(weight, 0) { weight := add(r, weight) }
+                switch and(stepS, 1)
+                case 0 { stepS := shl(4, stepS) }
+                default { stepS := sub(0, shl(5, shr(1, add(stepS, 1)))) }
                 // A run has one entry at least.
                 let sum := 0
-                for { left := sub(left, 1) } 1 { left := sub(left, 1) } {
+                for {} left { left := sub(left, 1) } {
                     t := add(t, stepT)
                     s := add(s, stepS)
-                    for {} iszero(lt(t, end)) {} {
-                        total := addmod(total, mulmod(mload(rows), addmod(inRow, mulmod(sum, weight, r), r), r), r)
-                        inRow := 0
-                        sum := 0
-                        t := sub(t, mload(0))
-                        rows := add(rows, 0x20)
+                    if iszero(lt(t, mload(0x20))) {
+                        if sum {
+                            inRow := addmod(inRow, mulmod(sum, elementOf(weight), r), r)
+                            sum := 0
+                        }
+                        for {} iszero(lt(t, mload(0x20))) {} {
+                            total := addmod(total, mulmod(mload(rows), inRow, r), r)
+                            inRow := 0
+                            t := sub(t, mload(0))
+                            rows := add(rows, 0x20)
+                        }
                     }
                     sum := addmod(sum, mulmod(mload(t), mload(s), r), r)
-                    if iszero(left) { break }
-                    // Next to each other: as many as are left in the row, four at a time.
-                    if and(eq(stepT, 0x20), eq(stepS, 0x20)) {
-                        for {} and(gt(left, 4), lt(add(t, 0x80), end)) { left := sub(left, 4) } {
-                            sum := add(sum, mulmod(mload(add(t, 0x20)), mload(add(s, 0x20)), r))
-                            sum := add(sum, mulmod(mload(add(t, 0x40)), mload(add(s, 0x40)), r))
-                            sum := add(sum, mulmod(mload(add(t, 0x60)), mload(add(s, 0x60)), r))
-                            t := add(t, 0x80)
-                            s := add(s, 0x80)
-                            sum := addmod(sum, mulmod(mload(t), mload(s), r), r)
+                    if and(gt(left, 4), eq(stepT, 0x20)) {
+                        // Next to each other: as many as are left in the row, four at a time.
+                        if eq(stepT, stepS) {
+                            let more := shr(5, sub(sub(mload(0x20), 0x20), t))
+                            if gt(more, sub(left, 1)) { more := sub(left, 1) }
+                            left := sub(left, and(more, not(3)))
+                            for { let last := add(t, shl(5, and(more, not(3)))) } lt(t, last) {} {
+                                sum := add(sum, mulmod(mload(add(t, 0x20)), mload(add(s, 0x20)), r))
+                                sum := add(sum, mulmod(mload(add(t, 0x40)), mload(add(s, 0x40)), r))
+                                sum := add(sum, mulmod(mload(add(t, 0x60)), mload(add(s, 0x60)), r))
+                                t := add(t, 0x80)
+                                s := add(s, 0x80)
+                                sum := addmod(sum, mulmod(mload(t), mload(s), r), r)
+                            }
                         }
                     }
                 }
-                if iszero(eq(weight, 1)) { sum := mulmod(sum, weight, r) }
+                if iszero(eq(weight, 2)) { sum := mulmod(sum, elementOf(weight), r) }
                 inRow := addmod(inRow, sum, r)
             }
             total := addmod(total, mulmod(mload(rows), inRow, r), r)
