@@ -69,10 +69,10 @@ describe('accepts what verifyProof() accepts', () => {
 
 // Gas of a whole transaction is the same on every machine; bounds some percent above what was measured.
 it.each([
-  { name: 'mnist-mlp', most: 830_000n },
-  { name: 'iris', most: 870_000n },
-  { name: 'lenet5', most: 1_260_000n },
-  { name: 'mnist-dwcnn', most: 1_920_000n },
+  { name: 'mnist-mlp', most: 810_000n },
+  { name: 'iris', most: 850_000n },
+  { name: 'lenet5', most: 1_160_000n },
+  { name: 'mnist-dwcnn', most: 1_820_000n },
 ])('$name costs at most $most gas', async ({ name, most }) => {
   const gas = await direct.gasOf(evidenceOf(proveModel(arithmetic, name, 1, contextOf(1))));
   expect(gas).toBeLessThan(most);

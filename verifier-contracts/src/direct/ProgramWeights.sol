@@ -31,6 +31,9 @@ library ProgramWeights {
     uint256 private constant MAX_BLOCKS = 256;
     /// Four times the runs 01 01 02 02 and 01 00 02 02: one t with two s next to each other, as pooled windows have it.
     uint256 private constant PAIRS = 0x0101020201000202010102020100020201010202010002020101020201000202;
+    /// A run 01 step step 02.
+    uint256 private constant SINGLE = 0x0100000200000000000000000000000000000000000000000000000000000000;
+    uint256 private constant SINGLE_MASK = 0xff8080ff00000000000000000000000000000000000000000000000000000000;
     /// The high bits of the first four bytes of a word.
     uint256 private constant SHORT_RUN = 0x8080808000000000000000000000000000000000000000000000000000000000;
 
@@ -429,6 +432,23 @@ library ProgramWeights {
                     word := mload(ptr)
                 }
                 if iszero(runs) { break }
+                if eq(and(word, SINGLE_MASK), SINGLE) {
+                    // One entry of weight 1, as rows begin with.
+                    t := add(t, and(shr(235, word), 0xfe0))
+                    for {} iszero(lt(t, mload(0x20))) {} {
+                        total := addmod(total, mulmod(mload(rows), inRow, r), r)
+                        inRow := 0
+                        t := sub(t, mload(0))
+                        rows := add(rows, 0x20)
+                    }
+                    let code := byte(2, word)
+                    switch and(code, 1)
+                    case 0 { s := add(s, shl(4, code)) }
+                    default { s := sub(s, shl(4, add(code, 1))) }
+                    inRow := addmod(inRow, mulmod(mload(t), mload(s), r), r)
+                    ptr := add(ptr, 4)
+                    continue
+                }
                 let left
                 let stepT
                 let stepS
