@@ -8,6 +8,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than the two cores of the smallest machine: many tests wait for blocks.
+    maxWorkers: 3,
   },
 });

@@ -29,7 +29,8 @@ import { EscrowModel } from '../harness/escrow/escrow-model.js';
 
 const seed = Number(process.env['ASSAY_SEED'] ?? Date.now() % 2 ** 31);
 console.log(`escrow model seed ${seed}`);
-const SEQUENCES = 3;
+/** More with ASSAY_SEQUENCES; forge walks many more (forge/). */
+const SEQUENCES = Number(process.env['ASSAY_SEQUENCES'] ?? 1);
 const CALLS = 250;
 
 let f: EscrowFixture;
