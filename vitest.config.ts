@@ -8,7 +8,6 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
-    // One more than the two cores of the smallest machine: many tests wait for blocks.
-    maxWorkers: 3,
+    maxWorkers: 2,
   },
 });
