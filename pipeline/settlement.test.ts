@@ -451,6 +451,8 @@ describe.concurrent('a reorganisation', LIMIT, () => {
     return inWorld(
       {
         chain: (chain) => ({
+          // What is taken back must not count as final, however many blocks pass before it is.
+          blockAt: (at) => chain.blockAt(at === 'finalized' ? 0 : at),
           price: async (call, from) => {
             const priced = await chain.price(call, from);
             if (escrowInterface.parseTransaction({ data: call.data })?.name === 'settle')
