@@ -28,6 +28,7 @@ describe('chainError', () => {
       ['LaneClosed', [2]],
       ['QuorumMissed', [1, 2]],
       ['Frozen', []],
+      ['PhaseL', []],
     ] as const) {
       const data = settlementErrors.encodeErrorResult(name, args);
       expect(chainError(revert(data), settlementErrors, 'commit').meta).toMatchObject({ error: name });

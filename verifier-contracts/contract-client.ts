@@ -2,6 +2,7 @@
 import { Interface, type Provider, type Signer, type TransactionReceipt } from 'ethers';
 import { AssayError } from '../common/errors.js';
 import type { Hex, ReceiptDomain } from '../receipts/types.js';
+import { directPhasesAbi } from './bindings/DirectPhases.js';
 import { directVerifierAbi } from './bindings/DirectVerifier.js';
 import { escrowAbi } from './bindings/Escrow.js';
 import { quorumCourtAbi } from './bindings/QuorumCourt.js';
@@ -44,8 +45,8 @@ export interface ChainContext {
  * another.
  */
 export const settlementErrors = new Interface(
-  [receiptRollupAbi, escrowAbi, quorumCourtAbi, directVerifierAbi].flatMap((abi) =>
-    abi.filter(({ type }) => type === 'error'),
+  [receiptRollupAbi, escrowAbi, quorumCourtAbi, directVerifierAbi, directPhasesAbi].flatMap((abi) =>
+    abi.filter((entry) => entry.startsWith('error ')),
   ),
 );
 
