@@ -5,10 +5,11 @@ import { AssayError } from '../common/errors.js';
 import { describeMachine } from './machine.js';
 import type { Suite } from './options.js';
 import { comparisonText, reportText, type Report, type Result } from './report.js';
+import { commitmentSuite } from './suites/commitment.js';
 import { fieldSuite } from './suites/field.js';
 import { proverSuite } from './suites/prover.js';
 
-const SUITES: readonly Suite[] = [proverSuite, fieldSuite];
+const SUITES: readonly Suite[] = [proverSuite, commitmentSuite, fieldSuite];
 
 interface Flags {
   only?: string[];

@@ -5,6 +5,13 @@ export function timed<T>(run: () => T): { value: T; ms: number } {
   return { value, ms: performance.now() - startedAt };
 }
 
+/** As timed, until the promise is settled. */
+export async function timedAsync<T>(run: () => Promise<T>): Promise<{ value: T; ms: number }> {
+  const startedAt = performance.now();
+  const value = await run();
+  return { value, ms: performance.now() - startedAt };
+}
+
 /** The times of some calls after one that is not counted: it compiles and fills caches. */
 export function repeated(count: number, run: () => unknown): number[] {
   run();

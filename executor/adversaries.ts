@@ -5,7 +5,7 @@
  * doing the work: the committed trace belongs to the claimed model, is in range, and agrees with the false output,
  * so that only running the model again finds it out.
  */
-import { inputRoot, sizeOf, slotsOf } from '../graph/index.js';
+import { committedTensors, inputRoot, sizeOf } from '../graph/index.js';
 import type { Bundle, TensorInfo } from '../graph/index.js';
 import { hashOrder } from '../receipts/index.js';
 import type { Hex, JobOrder, Receipt, ReceiptDomain } from '../receipts/index.js';
@@ -77,7 +77,7 @@ export class FlippedOutput extends Adversary {
   async execute(order: JobOrder, bundle: Bundle, inputs: readonly Int32Array[]): Promise<ExecutionResult> {
     const result = await this.honest.execute(order, bundle, inputs);
     const output = bundle.graph.outputs[0]!;
-    const slot = slotsOf(bundle.graph).indexOf(output);
+    const slot = committedTensors(bundle.graph, bundle.committedSlots).indexOf(output);
     const slots = result.slots.map((values) => values.slice());
     const [first] = slots[slot]!;
     slots[slot]![0] = first! < bundle.graph.tensors[output]!.range.hi ? first! + 1 : first! - 1;
@@ -111,7 +111,7 @@ export class SmallerModel extends Adversary {
       translate(result.outputs[index]!, cheap.tensors[cheap.outputs[index]!]!, claimed.tensors[id]!),
     );
     // Of the claimed model's inner tensors it knows nothing: it commits to the least value of each.
-    const slots = slotsOf(claimed).map((id) => {
+    const slots = committedTensors(claimed, bundle.committedSlots).map((id) => {
       const { shape, range } = claimed.tensors[id]!;
       return new Int32Array(order.items * sizeOf(shape)).fill(range.lo);
     });
@@ -140,12 +140,12 @@ export class StaleAnswer extends Adversary {
 
 /** The slots with these inputs and outputs in their places. */
 function withPorts(
-  { graph }: Bundle,
+  { graph, committedSlots }: Bundle,
   slots: readonly Int32Array[],
   inputs: readonly Int32Array[],
   outputs: readonly Int32Array[],
 ): Int32Array[] {
-  const ids = slotsOf(graph);
+  const ids = committedTensors(graph, committedSlots);
   const replaced = [...slots];
   graph.inputs.forEach((id, index) => (replaced[ids.indexOf(id)] = inputs[index]!));
   graph.outputs.forEach((id, index) => (replaced[ids.indexOf(id)] = outputs[index]!));

@@ -28,14 +28,18 @@ export interface ExactOptions {
   readonly convolution?: ConvolutionForm;
 }
 
+/** @param position among what `run` returns. @param values the same array as `run` returns there, complete. */
+export type TensorSink = (position: number, values: Int32Array) => void;
+
 export interface ExactSession {
   /**
-   * Runs the integer graph on B items.
+   * Runs the integer graph on B items. A session may hand tensors to `onTensor` as soon as it has them, inputs included.
    * @param inputs one array per graph input, B * size(item shape) integers each, within the tensor's range.
    * @throws AssayError ENGINE_NOT_EXACT where the device returns anything but integers, ENGINE_FAILED where it fails.
-   * @returns the value of every slot (`slotsOf(graph)` order), B * size(item shape) integers each.
+   * @returns the value of every slot that a trace of the bundle commits (`committedTensors` order), B * size(item shape)
+   *   integers each.
    */
-  run(inputs: readonly Int32Array[], items: number): Promise<Int32Array[]>;
+  run(inputs: readonly Int32Array[], items: number, onTensor?: TensorSink): Promise<Int32Array[]>;
   /** Predicted resident size. */
   readonly sizeBytes: number;
   close(): Promise<void>;

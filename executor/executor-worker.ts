@@ -1,6 +1,7 @@
 /** What the inference thread does with a request; worker.ts connects it to the thread's messages. */
 import { asAssayError, AssayError } from '../common/errors.js';
 import { decodeBundle, inputRoot, readOnnx } from '../graph/index.js';
+import type { TraceHasher } from '../graph/commitment/wasm/trace-hasher.js';
 import type { Bundle } from '../graph/index.js';
 import type { ChosenEngine } from './choose-engine.js';
 import type { Engine, ExactSession } from './engine.js';
@@ -22,9 +23,11 @@ export class ExecutorWorker {
   readonly #cache: SessionCache;
   readonly #traces: TraceStore;
 
+  /** @param hasher is closed with the worker. */
   constructor(
     readonly settings: WorkerSettings,
     readonly chosen: ChosenEngine,
+    readonly hasher: TraceHasher,
   ) {
     this.#cache = new SessionCache(settings.memoryBudgetBytes);
     this.#traces = new TraceStore(settings.traceFolder);
@@ -41,6 +44,7 @@ export class ExecutorWorker {
         case 'close':
           await this.#cache.close();
           await this.chosen.engine.close();
+          await this.hasher.close();
           return { id, kind: 'closed' };
       }
     } catch (error) {
@@ -75,7 +79,7 @@ export class ExecutorWorker {
     );
     const start = performance.now();
     try {
-      const execution = await executeJob(lease.session, bundle, inputs, items);
+      const execution = await executeJob(lease.session, bundle, inputs, items, this.hasher);
       const elapsedMs = performance.now() - start;
       await this.#traces.put('trace', execution.traceRoot, execution.slots, items);
       await this.#traces.put('result', execution.outputRoot, outputsFrom(bundle, execution.slots), items);

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { TraceHasher } from '../graph/commitment/wasm/trace-hasher.js';
 import { encodeBundle, inputRoot } from '../graph/index.js';
 import type { Hex } from '../receipts/types.js';
 import type { Engine, EngineName } from './engine.js';
@@ -73,8 +74,10 @@ describe('testModel', () => {
 
 describe('the worker', () => {
   let folder: string;
+  let hasher: TraceHasher;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'assay-model-test-'));
+    hasher = await TraceHasher.open(1);
   });
   afterEach(() => rm(folder, { recursive: true }));
 
@@ -82,7 +85,7 @@ describe('the worker', () => {
     const settings = { engine: engine.name, threads: null, memoryBudgetBytes: 2 ** 30, traceFolder: folder };
     const { name, version } = engine;
     const report = { engine: name, version, deviceClass: 'exact', cases: [], elapsedMs: 0 } as const;
-    return new ExecutorWorker(settings, { engine, report, missing: [] });
+    return new ExecutorWorker(settings, { engine, report, missing: [] }, hasher);
   };
   const execute = (worker: ExecutorWorker): Promise<WorkerReply> => {
     const inputs = images(1, 3);

@@ -2,8 +2,8 @@
  * The self-test of one model on one GPU session, before its first job.
  *
  * The start-up self-test (self-test.ts) covers operator kinds, but a GPU library chooses its algorithm by shape, and no
- * fixed set of cases has the shapes of every model. So the model itself runs once on extreme inputs, and every slot is
- * compared with the reference, bit for bit. Engines on the CPU are spared: their kernels are covered by the tests of
+ * fixed set of cases has the shapes of every model. So the model itself runs once on extreme inputs, and every slot
+ * that its traces commit is compared with the reference, bit for bit. Engines on the CPU are spared: their kernels are covered by the tests of
  * this repository on the very versions that it pins, while GPU and driver are the machine's own.
  *
  *   1. As many patterns of extreme input as the reference can compute within MACS_LIMIT, at most all four; none: the
@@ -13,7 +13,7 @@
  */
 import { AssayError } from '../common/errors.js';
 import { graphReport } from '../graph/compile/graph-report.js';
-import { evaluateGraph, slotsOf } from '../graph/index.js';
+import { committedTensors, evaluateGraph } from '../graph/index.js';
 import type { Bundle } from '../graph/index.js';
 import type { EngineName, ExactSession } from './engine.js';
 import { countDiffering, extremeInputs, PATTERNS } from './extreme-inputs.js';
@@ -58,7 +58,7 @@ export async function testModel(
   for (const pattern of patterns) {
     const inputs = extremeInputs(graph, [pattern]);
     const values = evaluateGraph(graph, inputs, 1);
-    const expected = slotsOf(graph).map((slot) => values[slot]!);
+    const expected = committedTensors(graph, bundle.committedSlots).map((slot) => values[slot]!);
     elements += expected.reduce((sum, slot) => sum + slot.length, 0);
     differing += countDiffering(expected, await session.run(inputs, 1));
   }

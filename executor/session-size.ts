@@ -2,6 +2,7 @@
  * How much memory a session will hold, predicted before anything is loaded. Upper estimates: the session cache
  * refuses by them, so a number that is too small would let the process run out of memory.
  */
+import { HASHING_BYTES_PER_ELEMENT } from '../graph/commitment/wasm/trace-hasher.js';
 import { sizeOf } from '../graph/index.js';
 import type { IntegerGraph, IntegerNode } from '../graph/index.js';
 
@@ -21,9 +22,9 @@ const BYTES_PER_CONSTANT = 16;
 
 /**
  * float32 as computed, float64 while it is requantised, int32 as it is returned, and what the allocator keeps between
- * runs. Measured at the peak: 21.6 bytes for LeNet-5 on 1,000 items.
+ * runs. Measured at the peak: 21.6 bytes for LeNet-5 on 1,000 items. And int32 once more while a trace is hashed.
  */
-const BYTES_PER_ACTIVATION = 24;
+const BYTES_PER_ACTIVATION = 24 + HASHING_BYTES_PER_ELEMENT;
 
 /** Bytes that an exact session of the graph holds after a run on `items` items. */
 export function predictExactBytes(graph: IntegerGraph, items = 1): number {

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { makeBundle } from '../graph/index.js';
 import { referenceEngine } from './engines/reference.js';
 import { executeJob } from './execute.js';
 import type { Execution } from './execute.js';
@@ -29,6 +30,18 @@ describe('TraceStore', () => {
     await store.put('result', outputRoot, outputs, 3);
     expect(await store.get('trace', traceRoot, bundle)).toEqual({ tensors: slots, items: 3 });
     expect(await store.get('result', outputRoot, bundle)).toEqual({ tensors: outputs, items: 3 });
+  });
+
+  it('keeps what a table of committed slots leaves, and reads it as a trace of that table alone', async () => {
+    const bounded = makeBundle({ ...bundle, committedSlots: [0, 3] });
+    const session = await referenceEngine().loadExact(bounded);
+    const own = await executeJob(session, bounded, images(3, 1), 3);
+    await store.put('trace', own.traceRoot, own.slots, 3);
+    const { tensors } = await store.get('trace', own.traceRoot, bounded);
+    expect(tensors).toEqual([execution.slots[0], execution.slots[3]]);
+    await expect(store.get('trace', own.traceRoot, bundle)).rejects.toMatchObject({ code: 'TRACE_CORRUPT' });
+    const other = makeBundle({ ...bundle, committedSlots: [0, 2, 3] });
+    await expect(store.get('trace', own.traceRoot, other)).rejects.toMatchObject({ code: 'TRACE_CORRUPT' });
   });
 
   it('leaves one file per root and no temporary ones, however often it is put', async () => {

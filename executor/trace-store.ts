@@ -1,7 +1,7 @@
 /**
  * Traces and results on disk, each under the root that commits to it.
  *
- * A file holds tensors (the slots of a trace in `slotsOf` order, or the graph outputs of a result):
+ * A file holds tensors (the slots that a trace commits, in the order of its leaves, or the graph outputs of a result):
  *   magic "ASTR" | uint8 version 1 | uint8 kind (0 trace, 1 result) | uint32 items | uint32 count |
  *   per tensor: uint8 width (1, 2 or 4 bytes) | uint32 elements | elements, signed little-endian.
  * The width is the least that holds the tensor's values, which makes a file a quarter of the size in memory.
@@ -69,10 +69,13 @@ export class TraceStore {
       });
     }
     const stored = decode(bytes, kind, path);
-    const commitTo = kind === 'trace' ? traceRoot : outputRoot;
+    const { graph, committedSlots } = bundle;
     let found: string;
     try {
-      found = commitTo(bundle.graph, stored.tensors, stored.items);
+      found =
+        kind === 'trace'
+          ? traceRoot(graph, stored.tensors, stored.items, committedSlots)
+          : outputRoot(graph, stored.tensors, stored.items);
     } catch (error) {
       throw corrupt(path, `its tensors are none of model ${bundle.graph.name}: ${asAssayError(error).message}`, error);
     }

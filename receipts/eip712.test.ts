@@ -6,6 +6,7 @@ import {
   hashAcceptance,
   hashCancellation,
   hashNodeRegistration,
+  hashOpening,
   hashOrder,
   hashReceipt,
   receiptStructHash,
@@ -13,12 +14,14 @@ import {
 import {
   recoverAcceptanceSigner,
   recoverCancellationSigner,
+  recoverOpeningSigner,
   recoverOrderSigner,
   recoverReceiptSigner,
   recoverRegistrationSigner,
   signAcceptance,
   signCancellation,
   signNodeRegistration,
+  signOpening,
   signOrder,
   signReceipt,
   verifyAcceptance,
@@ -55,6 +58,17 @@ describe('EIP-712 vectors', () => {
       expect(verifyAcceptance(order, c.acceptance, domain)).toEqual({ verdict: 'valid' });
     },
   );
+
+  it.each(eip712Cases.map((c) => [c.receipt.lane, c] as const))('%s: openings', async (_lane, c) => {
+    expect(hashOpening(c.opening, c.domain)).toBe(c.openingDigest);
+    expect(await signOpening(c.opening, c.domain, new Wallet(c.executorKey))).toBe(c.openingSignature);
+    expect(recoverOpeningSigner(c.opening, c.openingSignature, c.domain)).toBe(c.receipt.executor);
+    for (const field of ['orderHash', 'batchHash', 'nodeId', 'contentHash'] as const) {
+      const other = { ...c.opening, [field]: `0x${'01'.repeat(32)}` as const };
+      expect(hashOpening(other, c.domain)).not.toBe(c.openingDigest);
+    }
+    expect(hashOpening({ ...c.opening, index: c.opening.index === 0 ? 1 : 0 }, c.domain)).not.toBe(c.openingDigest);
+  });
 
   it('one consent is never another: order, acceptance and cancellation of one order have three digests', () => {
     const [c] = eip712Cases;

@@ -16,6 +16,7 @@ import {
   type JobOrder,
   type Lane,
   type NodeRegistration,
+  type Opening,
   type Receipt,
   type ReceiptDomain,
 } from './types.js';
@@ -76,6 +77,17 @@ export const NODE_REGISTRATION_TYPES: Record<string, TypedDataField[]> = {
   ],
 };
 
+/** The executor's word in a dispute. */
+export const OPENING_TYPES: Record<string, TypedDataField[]> = {
+  Opening: [
+    { name: 'orderHash', type: 'bytes32' },
+    { name: 'batchHash', type: 'bytes32' },
+    { name: 'index', type: 'uint32' },
+    { name: 'nodeId', type: 'bytes32' },
+    { name: 'contentHash', type: 'bytes32' },
+  ],
+};
+
 const orderEncoder = TypedDataEncoder.from(ORDER_TYPES);
 const receiptEncoder = TypedDataEncoder.from(RECEIPT_TYPES);
 
@@ -105,6 +117,11 @@ export function receiptValue(receipt: Receipt): TypedValue {
 /** @throws AssayError RECEIPT_FIELD_INVALID */
 export function registrationValue(registration: NodeRegistration): TypedValue {
   return typedValue('registration', NODE_REGISTRATION_TYPES['NodeRegistration']!, registration);
+}
+
+/** @throws AssayError RECEIPT_FIELD_INVALID */
+export function openingValue(opening: Opening): TypedValue {
+  return typedValue('opening', OPENING_TYPES['Opening']!, opening);
 }
 
 /** @throws AssayError RECEIPT_FIELD_INVALID */
@@ -143,6 +160,11 @@ export function hashNodeRegistration(registration: NodeRegistration, domain: Rec
   return digest(domain, TypedDataEncoder.hashStruct('NodeRegistration', NODE_REGISTRATION_TYPES, value));
 }
 
+/** Digest that the executor signs in a dispute. @throws AssayError RECEIPT_FIELD_INVALID */
+export function hashOpening(opening: Opening, domain: ReceiptDomain): Hex {
+  return digest(domain, TypedDataEncoder.hashStruct('Opening', OPENING_TYPES, openingValue(opening)));
+}
+
 function consent(name: string, types: Record<string, TypedDataField[]>, orderHash: Hex): string {
   return TypedDataEncoder.hashStruct(name, types, { orderHash: checkHex(name, 'orderHash', orderHash, 32) });
 }
@@ -154,7 +176,7 @@ function digest(domain: ReceiptDomain, structHash: string): Hex {
 function typedValue(
   what: string,
   fields: readonly TypedDataField[],
-  source: JobOrder | Receipt | NodeRegistration,
+  source: JobOrder | Receipt | NodeRegistration | Opening,
 ): TypedValue {
   const value: TypedValue = {};
   for (const { name, type } of fields) {

@@ -14,10 +14,13 @@ import {
   hashAcceptance,
   hashCancellation,
   hashNodeRegistration,
+  hashOpening,
   hashOrder,
   hashReceipt,
   isHexBytes,
   NODE_REGISTRATION_TYPES,
+  OPENING_TYPES,
+  openingValue,
   ORDER_TYPES,
   orderValue,
   RECEIPT_TYPES,
@@ -25,7 +28,7 @@ import {
   registrationValue,
   typedDomain,
 } from './eip712.js';
-import type { Hex, JobOrder, NodeRegistration, Receipt, ReceiptDomain, Verdict } from './types.js';
+import type { Hex, JobOrder, NodeRegistration, Opening, Receipt, ReceiptDomain, Verdict } from './types.js';
 
 /** Half the order of secp256k1, rounded down. */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
@@ -66,6 +69,11 @@ export async function signReceipt(receipt: Receipt, domain: ReceiptDomain, signe
   return (await signer.signTypedData(typedDomain(domain), RECEIPT_TYPES, receiptValue(receipt))) as Hex;
 }
 
+/** The executor's word in a dispute; whoever relays it. @throws AssayError RECEIPT_FIELD_INVALID */
+export async function signOpening(opening: Opening, domain: ReceiptDomain, signer: Signer): Promise<Hex> {
+  return (await signer.signTypedData(typedDomain(domain), OPENING_TYPES, openingValue(opening))) as Hex;
+}
+
 /**
  * The account whose key made this signature over the receipt; compare it with `receipt.executor`.
  * @throws AssayError SIGNATURE_MALFORMED (length, v, high s, no such point), RECEIPT_FIELD_INVALID
@@ -92,6 +100,11 @@ export function recoverCancellationSigner(order: JobOrder, signature: Hex, domai
 /** Compare it with `registration.signer`. @throws AssayError SIGNATURE_MALFORMED, RECEIPT_FIELD_INVALID */
 export function recoverRegistrationSigner(registration: NodeRegistration, signature: Hex, domain: ReceiptDomain): Hex {
   return recoverSigner(hashNodeRegistration(registration, domain), signature);
+}
+
+/** Compare it with `receipt.executor`. @throws AssayError SIGNATURE_MALFORMED, RECEIPT_FIELD_INVALID */
+export function recoverOpeningSigner(opening: Opening, signature: Hex, domain: ReceiptDomain): Hex {
+  return recoverSigner(hashOpening(opening, domain), signature);
 }
 
 /**

@@ -54,7 +54,7 @@ export interface Receipt {
   readonly outputRoot: Hex;
   /** Root over every materialised tensor; zero in the zk lane. */
   readonly traceRoot: Hex;
-  /** Number of slots under traceRoot. */
+  /** Number of slots of the model; traceRoot may commit to fewer. */
   readonly opCount: number;
   readonly items: number;
   /** What the executor charges, at most the order's price. */
@@ -64,6 +64,18 @@ export interface Receipt {
   readonly executor: Hex;
   /** By the executor's own word; what counts is the time at which the receipt binds. */
   readonly issuedAt: number;
+}
+
+/** What an executor says in a dispute where no hash tells it; the first opening of a node stands. */
+export interface Opening {
+  readonly orderHash: Hex;
+  readonly batchHash: Hex;
+  /** Of the receipt in its batch. */
+  readonly index: number;
+  /** Names what was asked. */
+  readonly nodeId: Hex;
+  /** keccak of the answer's bytes. */
+  readonly contentHash: Hex;
 }
 
 /** Where the receipt will be settled: the EIP-712 domain. */

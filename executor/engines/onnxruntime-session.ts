@@ -4,7 +4,7 @@
  */
 import type { InferenceSession, Tensor as OrtTensor } from 'onnxruntime-node';
 import { AssayError } from '../../common/errors.js';
-import { exportExact, sizeOf, slotsOf } from '../../graph/index.js';
+import { committedTensors, exportExact, sizeOf } from '../../graph/index.js';
 import type { Bundle, IntegerGraph, OnnxModel, Tensor, TensorId } from '../../graph/index.js';
 import type { ConvolutionForm, Engine, EngineName, ExactSession, FloatSession } from '../engine.js';
 import { predictExactBytes, predictFloatBytes } from '../session-size.js';
@@ -48,24 +48,25 @@ async function loadExact(
   convolution: ConvolutionForm,
 ): Promise<ExactSession> {
   const { graph } = bundle;
-  const slots = slotsOf(graph);
+  const slots = committedTensors(graph, bundle.committedSlots);
   // An input that is a slot is known already; an ONNX graph output that is an input would need a node of its own.
   const computed = slots.filter((slot) => !graph.inputs.includes(slot));
   const exact = { ...spec, sessionOptions: { ...spec.sessionOptions, extra: WITHOUT_PAD_FUSION } };
   const session = await create(exact, exportExact(graph, { outputs: computed, convolution }), graph.name);
   return {
     sizeBytes: predictExactBytes(graph),
-    run: async (inputs, items) => {
+    run: async (inputs, items, onTensor) => {
       const feeds: Record<string, OrtTensor> = {};
       graph.inputs.forEach((id, index) => {
+        onTensor?.(slots.indexOf(id), inputs[index]!);
         feeds[`t${id}`] = new spec.api.Tensor(
           'float32',
-          Float32Array.from(inputs[index]!),
+          new Float32Array(inputs[index]!),
           batchShape(graph, id, items),
         );
       });
       const results = await run(spec, session, feeds, graph.name);
-      return slots.map((slot) => {
+      return slots.map((slot, position) => {
         const input = graph.inputs.indexOf(slot);
         if (input >= 0) return inputs[input]!;
         const { type, data } = results[`t${slot}`]!;
@@ -75,10 +76,11 @@ async function loadExact(
             `${graph.name}: output t${slot} of the exact export is ${type}, expected float`,
           );
         }
-        return integersOf(data as Float32Array | Float64Array, sizeOf(batchShape(graph, slot, items)), {
-          engine: spec.name,
-          tensor: graph.tensors[slot]!.name,
-        });
+        const size = sizeOf(batchShape(graph, slot, items));
+        const at = { engine: spec.name, tensor: graph.tensors[slot]!.name };
+        const values = integersOf(data as Float32Array | Float64Array, size, at);
+        onTensor?.(position, values);
+        return values;
       });
     },
     close: () => session.release(),

@@ -1,5 +1,5 @@
 /** The reference evaluators behind the engine interface: slow, obvious, and what every other engine is held against. */
-import { evaluateGraph, evaluateModel, slotsOf } from '../../graph/index.js';
+import { committedTensors, evaluateGraph, evaluateModel } from '../../graph/index.js';
 import type { Bundle, OnnxModel, Tensor } from '../../graph/index.js';
 import type { Engine, ExactSession, FloatSession } from '../engine.js';
 import { predictExactBytes, predictFloatBytes } from '../session-size.js';
@@ -16,7 +16,7 @@ export function referenceEngine(): Engine {
 }
 
 function exactSession(bundle: Bundle): ExactSession {
-  const slots = slotsOf(bundle.graph);
+  const slots = committedTensors(bundle.graph, bundle.committedSlots);
   return {
     sizeBytes: predictExactBytes(bundle.graph),
     run: async (inputs, items) => {

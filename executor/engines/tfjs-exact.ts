@@ -12,7 +12,7 @@
  * form TensorFlow.js convolves in; `Form` says which of the two a device tensor is in.
  */
 import { AssayError } from '../../common/errors.js';
-import { FLOAT32_EXACT_LIMIT, sizeOf, slotsOf } from '../../graph/index.js';
+import { committedTensors, FLOAT32_EXACT_LIMIT, sizeOf } from '../../graph/index.js';
 import type {
   BroadcastConstant,
   Bundle,
@@ -53,7 +53,7 @@ export async function loadExactTfjs(
   convolution: ConvolutionForm,
 ): Promise<ExactSession> {
   const { graph } = bundle;
-  const slots = slotsOf(graph);
+  const slots = committedTensors(graph, bundle.committedSlots);
   const realised = convolutionsAsMatMul(
     graph,
     (node) => convolution === 'im2col' || !fitsFloat32(convolutionParts(node, graph.tensors)),
@@ -61,13 +61,17 @@ export async function loadExactTfjs(
   const constants = new Constants(runner.tf);
   return {
     sizeBytes: predictExactBytes(realised),
-    run: (inputs, items) =>
+    run: (inputs, items, onTensor) =>
       runner.exclusively(() =>
         tidied(runner.tf, () => {
           const run = new Run(runner, realised, constants, items);
           graph.inputs.forEach((id, index) => run.upload(id, inputs[index]!, 'rowMajor'));
           for (const node of realised.nodes) run.node(node);
-          return slots.map((slot) => run.download(slot));
+          return slots.map((slot, position) => {
+            const values = run.download(slot);
+            onTensor?.(position, values);
+            return values;
+          });
         }),
       ),
     close: () => runner.exclusively(() => constants.dispose()),

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AssayError } from '../../common/errors.js';
 import { modelDigest } from '../commitment/model-digest.js';
+import { GraphBuilder } from '../integer/builder.js';
 import { testModel } from '../commitment/testing/test-model.js';
 import { NODE_KINDS, randomGraph, randomNodeCase, seededRandom } from '../integer/testing/random-graph.js';
 import { decodeBundle, encodeBundle } from './codec.js';
@@ -46,10 +47,10 @@ function errorOf(action: () => unknown): AssayError {
 }
 
 /** The bytes with a change made, then the header's length and checksum made good. */
-function sealed(change: (body: Uint8Array) => Uint8Array): Uint8Array {
-  const body = change(bytes.slice(52));
+function sealed(change: (body: Uint8Array) => Uint8Array, original = bytes): Uint8Array {
+  const body = change(original.slice(52));
   const file = new Uint8Array(52 + body.length);
-  file.set(bytes.subarray(0, 52));
+  file.set(original.subarray(0, 52));
   file.set(body, 52);
   new DataView(file.buffer).setBigUint64(12, BigInt(file.length), true);
   file.set(keccak_256(body), 20);
@@ -57,7 +58,7 @@ function sealed(change: (body: Uint8Array) => Uint8Array): Uint8Array {
 }
 
 /** The file with the JSON text of one section changed. */
-function withJson(tag: string, change: (text: string) => string): Uint8Array {
+function withJson(tag: string, change: (text: string) => string, original = bytes): Uint8Array {
   return sealed((body) => {
     const parts: Uint8Array[] = [];
     for (let offset = 0; offset < body.length;) {
@@ -71,7 +72,7 @@ function withJson(tag: string, change: (text: string) => string): Uint8Array {
       offset += 12 + size;
     }
     return Uint8Array.from(parts.flatMap((part) => [...part]));
-  });
+  }, original);
 }
 
 describe('the bundle file', () => {
@@ -104,6 +105,53 @@ describe('the bundle file', () => {
       });
       expect(decodeBundle(encodeBundle(one), `seed ${seed + i}`)).toEqual(one);
     }
+  });
+});
+
+describe('a table of committed slots', () => {
+  const builder = new GraphBuilder();
+  let x = builder.addInput('x', [2], { lo: 0, hi: 9 }, 1, 0);
+  for (let i = 0; i < 4; i++) x = builder.add({ kind: 'reduceMax', name: `max ${i}`, x, axes: [0] });
+  const port = { type: 'float32', batched: true } as const;
+  const parts: Omit<Bundle, 'digest'> = {
+    graph: builder.finish('deep', [x]),
+    inputs: [{ ...port, name: 'x', shape: [1, 2] }],
+    outputs: [{ ...port, name: 'y', shape: [1, 1] }],
+    sourceHash: bundle.sourceHash,
+    report,
+  };
+
+  it('is read as it was written, and belongs to the identity of the model', () => {
+    const bounded = makeBundle({ ...parts, committedSlots: [0, 2, 4] });
+    const file = encodeBundle(bounded);
+    expect(decodeBundle(file, 'deep')).toEqual(bounded);
+    expect(encodeBundle(decodeBundle(file, 'deep'))).toEqual(file);
+    const digests = [
+      [0, 2, 4],
+      [0, 4],
+      [0, 1, 4],
+    ].map((committedSlots) => makeBundle({ ...parts, committedSlots }).digest);
+    expect(new Set([...digests, makeBundle(parts).digest]).size).toBe(4);
+    expect(digests[0]).toBe(bounded.digest);
+  });
+
+  it.each([
+    ['[0,2]', 'GRAPH_INVALID', 'slot 4 is an input or output'],
+    ['[0,4,2]', 'GRAPH_INVALID', 'entry 2 does not ascend'],
+    ['[0,1,2,3,4]', 'GRAPH_INVALID', 'leaves nothing out'],
+    ['[0,2,4,5]', 'GRAPH_INVALID', 'entry 3 is 5'],
+    ['[0,-2,4]', 'BUNDLE_CORRUPT', 'committedSlots.1'],
+    ['[0,"2",4]', 'BUNDLE_CORRUPT', 'committedSlots.1'],
+    ['null', 'BUNDLE_CORRUPT', 'committedSlots'],
+  ])('is checked when it is read: %s', (table, code, message) => {
+    const file = withJson(
+      'META',
+      (text) => text.replace('"committedSlots":[0,2,4]', `"committedSlots":${table}`),
+      encodeBundle(makeBundle({ ...parts, committedSlots: [0, 2, 4] })),
+    );
+    const error = errorOf(() => decodeBundle(file, 'deep'));
+    expect(error.message).toContain(message);
+    expect(error.code).toBe(code);
   });
 });
 

@@ -11,12 +11,12 @@
  * Sections, each once, in this order:
  *   GRPH  JSON (UTF-8): the graph; arrays of numbers stand as { blob: type, start, length } into BLOB (start in bytes)
  *   BLOB  the arrays, little-endian, each at the next offset
- *   META  JSON: ports, source hash
+ *   META  JSON: ports, source hash; hash of the model's key and numbers of committed slots where there are such
  *   REPT  JSON: the compile report
  * Keys of JSON objects are sorted, so that the same bundle gives the same bytes. The digest is not stored: whoever reads recomputes it.
  */
-import { keccak_256 } from '@noble/hashes/sha3.js';
 import { AssayError } from '../../common/errors.js';
+import { keccak256 } from '../commitment/keccak.js';
 import { validateGraph } from '../integer/validate.js';
 import { makeBundle } from './make-bundle.js';
 import { graphSchema, metaSchema, reportSchema } from './schema.js';
@@ -113,6 +113,7 @@ export function encodeBundle(bundle: Bundle): Uint8Array {
       outputs: bundle.outputs,
       sourceHash: bundle.sourceHash,
       ...(bundle.modelKeyHash === undefined ? {} : { modelKeyHash: bundle.modelKeyHash }),
+      ...(bundle.committedSlots === undefined ? {} : { committedSlots: bundle.committedSlots }),
     }),
     REPT: canonicalJson(bundle.report),
   };
@@ -129,7 +130,7 @@ export function encodeBundle(bundle: Bundle): Uint8Array {
   header.set(new TextEncoder().encode(MAGIC));
   view.setUint32(8, BUNDLE_VERSION, true);
   view.setBigUint64(12, BigInt(HEADER_BYTES + body.length), true);
-  header.set(keccak_256(body), 20);
+  header.set(keccak256(body), 20);
   return joinBytes([header, body]);
 }
 
@@ -173,7 +174,7 @@ function readSections(bytes: Uint8Array, fileName: string): Record<SectionTag, U
     throw corrupt(`${BigInt(bytes.length) - length} surplus bytes after the ${length} that its header says`);
   const body = bytes.subarray(HEADER_BYTES);
   const expected = Buffer.from(bytes.subarray(20, HEADER_BYTES)).toString('hex');
-  const found = Buffer.from(keccak_256(body)).toString('hex');
+  const found = Buffer.from(keccak256(body)).toString('hex');
   if (expected !== found) throw corrupt(`checksum ${found} differs from ${expected} in its header`);
 
   const sections: Partial<Record<SectionTag, Uint8Array>> = {};
@@ -264,6 +265,12 @@ function readBundle(bytes: Uint8Array, fileName: string): Bundle {
   const meta = parse('META', metaSchema, json('META'));
   const report = parse('REPT', reportSchema, json('REPT')) as CompileReport;
   validateGraph(graph);
-  const { modelKeyHash, ...ports } = meta;
-  return makeBundle({ graph, ...ports, report, ...(modelKeyHash === undefined ? {} : { modelKeyHash }) });
+  const { modelKeyHash, committedSlots, ...ports } = meta;
+  return makeBundle({
+    graph,
+    ...ports,
+    report,
+    ...(modelKeyHash === undefined ? {} : { modelKeyHash }),
+    ...(committedSlots === undefined ? {} : { committedSlots }),
+  });
 }

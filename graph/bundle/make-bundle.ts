@@ -1,5 +1,6 @@
 import { AssayError } from '../../common/errors.js';
 import { isWellFormed } from '../commitment/encoding.js';
+import { checkCommitTable } from '../commitment/commit-table.js';
 import { modelDigest } from '../commitment/model-digest.js';
 import { sizeOf } from '../tensor.js';
 import type { Bundle, Port } from './types.js';
@@ -42,9 +43,10 @@ export function checkPorts(model: Pick<Bundle, 'graph' | 'inputs' | 'outputs'>):
 
 /**
  * A bundle with its digest computed. The graph must be validated (GraphBuilder.finish does so).
- * @throws AssayError GRAPH_INVALID where ports and graph do not match.
+ * @throws AssayError GRAPH_INVALID where ports and graph do not match, or the table of committed slots breaks a rule.
  */
 export function makeBundle(parts: Omit<Bundle, 'digest'>): Bundle {
   checkPorts(parts);
+  if (parts.committedSlots !== undefined) checkCommitTable(parts.graph, parts.committedSlots);
   return { ...parts, digest: modelDigest(parts) };
 }

@@ -93,6 +93,7 @@ export const metaSchema = z.strictObject({
   outputs: z.array(port),
   sourceHash: hash,
   modelKeyHash: hash.optional(),
+  committedSlots: z.array(count).optional(),
 });
 
 const agreement = z.strictObject({

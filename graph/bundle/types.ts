@@ -26,6 +26,11 @@ export interface Bundle {
   readonly report: CompileReport;
   /** Hash of the key that proofs about this model are checked with, 0x-hex of 32 bytes; absent where it has none. */
   readonly modelKeyHash?: string;
+  /**
+   * Numbers of the slots that a trace of the model commits, strictly ascending (commitment/commit-table.ts); absent
+   * where it commits every slot.
+   */
+  readonly committedSlots?: readonly number[];
   /** Identity of the model in receipts and contracts, 0x-hex of 32 bytes; recomputed on reading, never trusted. */
   readonly digest: string;
 }

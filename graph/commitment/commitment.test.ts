@@ -7,24 +7,15 @@ import { evaluateGraph } from '../integer/evaluate.js';
 import { slotsOf } from '../integer/operands.js';
 import { NODE_KINDS, randomGraph, randomNodeCase, seededRandom } from '../integer/testing/random-graph.js';
 import { sizeOf } from '../tensor.js';
-import { elementWidth, fromHex, Preimage, toHex } from './encoding.js';
+import { commitTableRoot } from './commit-table.js';
+import { elementWidth, FLOAT_RANGE, fromHex, isElementRange, Preimage, toHex } from './encoding.js';
 import { merkleOpening, merkleValue, valueFromOpening } from './merkle.js';
 import { modelDescriptors, modelDigest, modelRoots, type IdentifiedModel } from './model-digest.js';
 import { openChunks, verifyChunks, type ChunkOpening } from './open-chunks.js';
 import { chunkLeaf, rootFromTree, tensorRoot, type CommittedInfo, type TensorHeader } from './tensor-root.js';
-import { inputRoot, openSlot, outputRoot, traceRoot, verifySlot } from './trace-root.js';
-import {
-  slowConstant,
-  slowDigest,
-  slowList,
-  slowMeaning,
-  slowPorts,
-  slowTensor,
-  slowTensorField,
-  slowTrace,
-  slowTree,
-  int,
-} from './testing/slow-commitment.js';
+import { inputRoot, openSlot, outputRoot, traceRoot, traceRootOf, verifySlot } from './trace-root.js';
+import { slowCommitTable, slowPorts, slowTensor, slowTrace, slowTree } from './testing/slow-commitment.js';
+import { slowTestModel } from './testing/slow-model.js';
 import { testModel } from './testing/test-model.js';
 
 interface Vectors {
@@ -39,14 +30,9 @@ interface Vectors {
     outputRoot: string;
     traceRoot: string;
   };
-  readonly model: {
-    descriptors: string[];
-    constants: string[];
-    opCount: number;
-    graphRoot: string;
-    weightsRoot: string;
-    digest: string;
-  };
+  readonly model: ReturnType<typeof slowTestModel>;
+  /** The same execution and model where a trace leaves slots out. What the bytes are, not what a table may be. */
+  readonly boundaries: { table: number[]; tableRoot: string; traceRoot: string; header: string; digest: string };
   readonly opening: { root: string; opening: ChunkOpening; values: number[] };
 }
 const vectors = JSON.parse(readFileSync(new URL('./vectors.json', import.meta.url), 'utf8')) as Vectors;
@@ -96,8 +82,21 @@ describe('element widths', () => {
     [-1, 32768, 4],
     [0, 65536, 4],
     [5, 5, 1],
+    [2 ** 31 - 1, -(2 ** 31), 4],
   ])('of %d..%d is %d', (lo, hi, width) => {
+    expect(isElementRange({ lo, hi })).toBe(true);
     expect(elementWidth({ lo, hi })).toBe(width);
+  });
+
+  it.each([
+    [1, 0],
+    [0, -1],
+    [2 ** 31 - 1, -(2 ** 31) + 1],
+    [2 ** 31 - 2, -(2 ** 31)],
+    [2 ** 31 - 1, 2 ** 31 - 2],
+    [-(2 ** 31) + 1, -(2 ** 31)],
+  ])('%d..%d is no range, not that of float32 either', (lo, hi) => {
+    expect(isElementRange({ lo, hi })).toBe(false);
   });
 });
 
@@ -253,6 +252,8 @@ describe('chunk openings', () => {
     expect(verdict(good)).toMatchObject({ valid: true });
     const faults: [Partial<TensorHeader>, string][] = [
       [{ range: { lo: 9, hi: 8 } }, 'range'],
+      [{ range: { lo: FLOAT_RANGE.lo, hi: FLOAT_RANGE.hi + 1 } }, 'range'],
+      [{ range: { lo: FLOAT_RANGE.lo - 1, hi: FLOAT_RANGE.hi } }, 'range'],
       [{ shape: [0], items: 0 }, 'shape'],
       [{ shape: [35, 2], layout: [0, 0] }, 'layout'],
       [{ shape: [35, 2] }, 'layout'],
@@ -261,6 +262,20 @@ describe('chunk openings', () => {
     ];
     for (const [change, reason] of faults)
       expect(verdict({ ...good, ...change })).toEqual({ valid: false, reason: `malformed header: ${reason}` });
+  });
+
+  it('of a tensor of float32 show its bits; as one of integers nobody commits to it', () => {
+    const bits = Int32Array.of(0x3f800000, -2147483648, 0x7fc00001);
+    const info: CommittedInfo = { shape: [3], range: FLOAT_RANGE, layout: [0] };
+    const header: TensorHeader = { ...info, items: 1, chunkCount: 1 };
+    const encoded = '3f800000800000007fc00001';
+    const leaf = chunkLeaf(0, 3, Uint8Array.from(encoded.match(/../g)!, (byte) => parseInt(byte, 16)));
+    const root = toHex(rootFromTree(header, leaf));
+    const opening: ChunkOpening = { header, first: 0, chunks: [`0x${encoded}`], siblings: [] };
+    expect(verifyChunks(root, opening)).toEqual({ valid: true, firstElement: 0, values: bits });
+    const integers = { ...header, range: { lo: -(2 ** 31), hi: 2 ** 31 - 1 } };
+    expect(verifyChunks(root, { ...opening, header: integers })).toMatchObject({ valid: false });
+    expect(() => tensorRoot(info, bits, 1)).toThrow(expect.objectContaining({ code: 'INPUT_RANGE' }) as Error);
   });
 
   it('of chunks that do not exist are refused', () => {
@@ -326,11 +341,34 @@ describe('traces', () => {
         1,
         graph.outputs.map((id) => roots[slots.indexOf(id)]!),
       )}`,
-      traceRoot: `0x${slowTrace(roots)}`,
+      traceRoot: `0x${slowTrace(roots.map((root, slot) => ({ slot, root })))}`,
     };
     expect(found).toEqual(slow);
     const { inputRoot: i, outputRoot: o, traceRoot: t } = vectors.execution;
     expect(found).toEqual({ inputRoot: i, outputRoot: o, traceRoot: t });
+  });
+
+  it('of some slots equal the vector and the slow implementation', () => {
+    const { table, traceRoot: expected } = vectors.boundaries;
+    const roots = vectors.execution.slots;
+    const own = table.map((slot) => slotValues[slot]!);
+    expect(slowTrace(table.map((slot) => ({ slot, root: roots[slot]! })))).toBe(expected);
+    const root = traceRoot(graph, own, items, table);
+    expect(root).toBe(`0x${expected}`);
+    table.forEach((slot, position) => {
+      const opening = openSlot(graph, own, items, slot, table);
+      expect(opening).toMatchObject({ slot, position, slotCount: table.length, tensorRoot: `0x${roots[slot]}` });
+      expect(verifySlot(root, opening)).toBe(true);
+      for (const change of [{ slot: slot + 1 }, { position: position + 1 }, { slotCount: table.length + 1 }])
+        expect(verifySlot(root, { ...opening, ...change })).toBe(false);
+    });
+    const left = slots.findIndex((_, slot) => !table.includes(slot));
+    expect(() => openSlot(graph, own, items, left, table)).toThrow(`slot ${left} is none of the ${table.length}`);
+    expect(() => traceRoot(graph, slotValues, items, table)).toThrow(
+      `${table.length} committed slots, ${slots.length} arrays`,
+    );
+    // The same tensors under other slot numbers are another trace.
+    expect(traceRootOf(table.map((slot) => leaf(roots[slot]!)))).not.toBe(root);
   });
 
   it('change with any element of any slot', () => {
@@ -350,22 +388,26 @@ describe('traces', () => {
       const opening = openSlot(graph, slotValues, items, slot);
       expect(verifySlot(root, opening)).toBe(true);
       expect(opening.tensorRoot).toBe(tensorRoot(graph.tensors[slots[slot]!]!, slotValues[slot]!, items));
+      expect(opening.position).toBe(slot);
       expect(verifySlot(root, { ...opening, slot: (slot + 1) % slots.length })).toBe(false);
+      expect(verifySlot(root, { ...opening, position: (slot + 1) % slots.length })).toBe(false);
       expect(verifySlot(root, { ...opening, slotCount: slots.length + 1 })).toBe(false);
-      for (const outside of [-1, slots.length, 2 ** 32 + slot, 0.5])
+      for (const outside of [-1, slots.length, 2 ** 32 + slot, 0.5]) {
         expect(verifySlot(root, { ...opening, slot: outside })).toBe(false);
+        expect(verifySlot(root, { ...opening, position: outside })).toBe(false);
+      }
       for (const count of [0, -1, 2 ** 32 + slots.length])
         expect(verifySlot(root, { ...opening, slotCount: count })).toBe(false);
       expect(verifySlot(root, { ...opening, tensorRoot: `0x${'00'.repeat(32)}` })).toBe(false);
       expect(verifySlot(root, { ...opening, siblings: [...opening.siblings, opening.tensorRoot] })).toBe(false);
       expect(verifySlot(root, { ...opening, tensorRoot: 'nothing' })).toBe(false);
     });
-    expect(() => openSlot(graph, slotValues, items, slots.length)).toThrow('does not exist');
+    expect(() => openSlot(graph, slotValues, items, slots.length)).toThrow('slot 4 is none of the 4');
   });
 
   it('refuse a wrong number of slots', () => {
     expect(() => traceRoot(graph, slotValues.slice(1), items)).toThrow(
-      `has ${slots.length} slots, ${slots.length - 1} arrays`,
+      `has ${slots.length} committed slots, ${slots.length - 1} arrays`,
     );
   });
 });
@@ -374,15 +416,12 @@ describe('the model digest', () => {
   const model = testModel();
 
   it('equals the vectors and descriptors written by hand', () => {
+    const slow = slowTestModel(model);
+    expect(slow).toEqual(vectors.model);
     const { descriptors, constants } = modelDescriptors(model);
-    expect(descriptors.map(hex)).toEqual(vectors.model.descriptors);
-    expect(constants.map(hex)).toEqual(vectors.model.constants);
-    const { graphRoot, weightsRoot, digest, opCount } = vectors.model;
-    expect(slowDigest(vectors.model.descriptors, vectors.model.constants, opCount)).toEqual({
-      graphRoot,
-      weightsRoot,
-      digest,
-    });
+    expect(descriptors.map(hex)).toEqual(slow.descriptors);
+    expect(constants.map(hex)).toEqual(slow.constants);
+    const { graphRoot, weightsRoot, digest, opCount } = slow;
     expect(modelRoots(model)).toEqual({
       graphRoot: `0x${graphRoot}`,
       weightsRoot: `0x${weightsRoot}`,
@@ -390,47 +429,18 @@ describe('the model digest', () => {
       digest: `0x${digest}`,
     });
     expect(modelDigest(model)).toBe(`0x${digest}`);
+  });
 
-    const t = model.graph.tensors.map(slowTensorField);
-    const range = (count: number, at: (i: number) => number): number[] =>
-      Array.from({ length: count }, (_, i) => at(i));
-    const absent = '00'.repeat(32);
-    const conv = slowConstant(
-      [2, 2, 2, 2],
-      range(16, (i) => 7 * i - 50),
-    );
-    const convBias = slowConstant([2], [300, -70_000]);
-    const m = slowConstant([2], [2 ** 17, 2 ** 18]);
-    const fc = slowConstant(
-      [3, 8],
-      range(24, (i) => 5 * i - 60),
-    );
-    const scores = slowConstant(
-      [3, 8],
-      range(24, (i) => 40 * i - 400),
-    );
-    const unit = slowConstant([1], [4096]);
-    const [, , clamp, , , , sigmoid] = model.graph.tensors;
-    expect([clamp!.name, sigmoid!.name]).toEqual(['relu:requant', 'probability']);
-    const [relu, sigmoidNode] = model.graph.nodes.flatMap((node) => (node.kind === 'requant' ? [node.table] : []));
-    const table = slowConstant(
-      [sigmoidNode!.qHi - sigmoidNode!.qLo + 1],
-      sigmoidNode!.kind === 'values' ? [...sigmoidNode!.values] : [],
-    );
-    const window = [2, 2, 1, 1, 1, 1, 0, 0, 0, 0].map((v) => int(v, 4)).join('');
-    expect(vectors.model.constants).toEqual([conv, convBias, m, fc, scores, unit, table]);
-    expect(vectors.model.descriptors).toEqual([
-      int(1, 4) + int(6, 4) + int(2, 4),
-      t[0]! + slowMeaning('3f70000000000000', 0, 'Input3', 'float32', [1, 2, 3, 3], true),
-      `03${t[1]}${slowList([0])}${window}${int(1, 4)}${conv}${convBias}`,
-      `09${t[2]}${slowList([1])}01${int(0, 4)}${m}00${[relu!.qLo, relu!.qHi, 0, 127].map((v) => int(v, 4)).join('')}`,
-      `0d${t[3]}${slowList([2])}`,
-      `01${t[4]}${slowList([3])}${fc}${absent}`,
-      `01${t[5]}${slowList([3])}${scores}${absent}`,
-      `09${t[6]}${slowList([5])}00${unit}01${int(sigmoidNode!.qLo, 4)}${int(sigmoidNode!.qHi, 4)}${table}`,
-      int(4, 4) + slowMeaning('3fc0000000000000', 0, 'Plus', 'float32', [1, 3], true),
-      int(6, 4) + slowMeaning('3f70101010101010', 3, 'Prob', 'float32', [1, 3], true),
-    ]);
+  it('holds the table of committed slots', () => {
+    const { table, tableRoot, header, digest } = vectors.boundaries;
+    const bounded = { ...model, committedSlots: table };
+    const slow = slowTestModel(bounded);
+    expect(slow.descriptors[0]).toBe(header);
+    expect(slow.digest).toBe(digest);
+    expect(slowCommitTable(table)).toBe(tableRoot);
+    expect(hex(commitTableRoot(table))).toBe(tableRoot);
+    expect(modelDescriptors(bounded).descriptors.map(hex)).toEqual(slow.descriptors);
+    expect(modelDigest(bounded)).toBe(`0x${digest}`);
   });
 
   type Mutable<T> = T extends Int8Array | Int16Array | Int32Array ? T : { -readonly [K in keyof T]: Mutable<T[K]> };
@@ -471,6 +481,9 @@ describe('the model digest', () => {
       (m) => (m.inputs[0]!.type = 'float64'),
       (m) => (m.inputs[0]!.shape = [1, 18]),
       (m) => m.outputs.reverse(),
+      (m) => (m.committedSlots = [0, 2, 3]),
+      (m) => (m.committedSlots = [0, 1, 2]),
+      (m) => (m.committedSlots = [0, 2]),
     ];
     const digests = [modelDigest(model), ...changes.map(digestAfter)];
     expect(new Set(digests).size).toBe(digests.length);

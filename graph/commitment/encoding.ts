@@ -6,15 +6,28 @@
  *   - width: the smallest of 1, 2 and 4 bytes that holds every integer of lo..hi in that signedness
  *     (0..255 -> 1, -128..127 -> 1, -1..128 -> 2, 0..65535 -> 2, else 4);
  *   - two's complement, big-endian.
+ *
+ * Mark of float32: lo = 2^31 - 1, hi = -2^31. A range that ends before it begins is none that integers have, so that
+ * neither kind of tensor is ever read as the other; any other such range is none at all. An element is its four bytes as
+ * IEEE 754 binary32, big-endian, NaNs with their payload. Where elements are handed around as integers they are these
+ * bits. Whoever reads integers compares the range with the one that he expects. On chain: TensorTree.readHeader.
  */
-import { keccak_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 import { AssayError } from '../../common/errors.js';
 import type { IntRange } from '../integer/types.js';
+import { keccak256 } from './keccak.js';
 
 export type ElementWidth = 1 | 2 | 4;
 
+/** The range that says float32. */
+export const FLOAT_RANGE: IntRange = { lo: 2 ** 31 - 1, hi: -(2 ** 31) };
+
+/** A tensor can have it, of integers or of float32. Both ends are in int32. */
+export const isElementRange = ({ lo, hi }: IntRange): boolean =>
+  lo <= hi || (lo === FLOAT_RANGE.lo && hi === FLOAT_RANGE.hi);
+
 export function elementWidth({ lo, hi }: IntRange): ElementWidth {
+  if (lo > hi) return 4;
   const fits = (bits: number): boolean => (lo < 0 ? lo >= -(2 ** (bits - 1)) && hi < 2 ** (bits - 1) : hi < 2 ** bits);
   if (fits(8)) return 1;
   return fits(16) ? 2 : 4;
@@ -47,7 +60,8 @@ export function decodeElements(bytes: Uint8Array, width: ElementWidth, signed: b
  * the same bytes, so a value that a field cannot hold is refused instead of cut.
  */
 export class Preimage {
-  private bytes = new Uint8Array(256);
+  /** 64 bytes lie within the object, and stay there while nobody asks for their buffer; most preimages are hardly longer. */
+  private bytes = new Uint8Array(64);
   private length = 0;
 
   /** @throws AssayError GRAPH_INVALID outside 0..255. */
@@ -102,12 +116,15 @@ export class Preimage {
   }
 
   hash(): Uint8Array {
-    return keccak_256(this.bytes.subarray(0, this.length));
+    return keccak256(this.bytes, this.length);
   }
 
   private word(value: number): this {
     const at = this.extend(4);
-    new DataView(this.bytes.buffer).setUint32(at, value);
+    this.bytes[at] = value >>> 24;
+    this.bytes[at + 1] = value >>> 16;
+    this.bytes[at + 2] = value >>> 8;
+    this.bytes[at + 3] = value;
     return this;
   }
 

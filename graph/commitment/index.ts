@@ -1,5 +1,5 @@
 /** Commitments to tensors, executions and models; every byte under a hash is specified in the files' headers. */
-export { elementWidth, encodeElements, decodeElements, type ElementWidth } from './encoding.js';
+export { elementWidth, encodeElements, decodeElements, FLOAT_RANGE, type ElementWidth } from './encoding.js';
 export {
   digestOfRoots,
   modelDigest,
@@ -8,6 +8,25 @@ export {
   type IdentifiedModel,
   type ModelRoots,
 } from './model-digest.js';
+export { checkCommitTable, commitTable, committedTensors, slotReads, SEGMENT_LIMIT } from './commit-table.js';
 export { openChunks, verifyChunks, type ChunkOpening, type ChunkVerdict } from './open-chunks.js';
-export { CHUNK_ELEMENTS, inLayout, tensorRoot, type CommittedInfo, type TensorHeader } from './tensor-root.js';
-export { inputRoot, openSlot, outputRoot, traceRoot, verifySlot, type SlotOpening } from './trace-root.js';
+export {
+  CHUNK_ELEMENTS,
+  inLayout,
+  tensorRoot,
+  tensorRootBytes,
+  type CommittedInfo,
+  type TensorHeader,
+} from './tensor-root.js';
+export { directRun, type TraceRun } from './trace-run.js';
+export {
+  inputRoot,
+  inputRootOf,
+  openSlot,
+  outputRoot,
+  outputRootOf,
+  traceRoot,
+  traceRootOf,
+  verifySlot,
+  type SlotOpening,
+} from './trace-root.js';

@@ -11,13 +11,14 @@
  *
  * graphRoot = keccak256(0x42 | uint32 count | tree value), tree of merkle.ts with node tag 0x41 over descriptors;
  * leaf i = keccak256(0x40 | uint32 i | uint32 length | descriptor bytes). Descriptors, in this order:
- *   0            header:  uint32 inputs | uint32 nodes | uint32 outputs
+ *   0            header:  uint32 inputs | uint32 nodes | uint32 outputs | uint32 slots | uint32 committed | table root
  *   1 ..         inputs:  tensor, then meaning
  *   then         nodes:   kind code | tensor | operands | attributes and constants, by kind (see `describeNode`)
  *   then         outputs: uint32 value index | meaning
  * Value index: graph inputs are 0 .. I-1, the output of node j is I + j. Tensor ids and names of nodes and tensors are
  * labels and enter nothing. With v the value index, descriptor 1 + v describes the value.
- *   tensor   = int32 lo | int32 hi | u32s shape | u32s layout
+ *   tensor   = int32 lo | int32 hi | u32s shape | u32s layout | uint32 slot: its number in the trace (slotsOf), or
+ *              2^32 - 1 where it is none
  *   operands = u32s of value indices
  *   meaning  = float64 scale | int32 zero point | text port name | text element type | u32s port shape | uint8 batched:
  *              how requesters read and write the port. It is not arithmetic, but a receipt about misread numbers is
@@ -29,6 +30,9 @@
  * in memory does not matter. A descriptor holds their roots. weightsRoot = keccak256(0x52 | uint32 count | tree value),
  * tree with node tag 0x51 over leaves keccak256(0x50 | uint32 i | tensor root), in order of appearance in descriptors.
  * An absent bias is 32 zero bytes in the descriptor and does not appear under weightsRoot.
+ *
+ * Slots, and which of them a trace commits (commit-table.ts): `slots` is their number, `committed` how many are in the
+ * table, whose root is that of a tensor [committed] of int32, or 32 zero bytes where every slot is committed.
  */
 import type { Bundle, Port } from '../bundle/types.js';
 import { slotsOf, operandsOf } from '../integer/operands.js';
@@ -45,10 +49,13 @@ import { AssayError } from '../../common/errors.js';
 import { fromHex, Preimage, toHex } from './encoding.js';
 import { HASH_BYTES, merkleValue } from './merkle.js';
 import { TAG } from './tags.js';
+import { commitTableRoot } from './commit-table.js';
 import { tensorRootBytes } from './tensor-root.js';
 
 const ARITHMETIC_INTEGER = 1;
 const ZERO_HASH = new Uint8Array(HASH_BYTES);
+/** Stands for the slot of a tensor that has none. */
+export const NO_SLOT = 2 ** 32 - 1;
 
 /** Codes are for ever: a kind keeps its number. */
 export const KIND_CODE: Readonly<Record<IntegerNodeKind, number>> = {
@@ -92,7 +99,8 @@ class Constants {
   }
 }
 
-function narrowestRange(data: ArrayLike<number>): IntRange {
+/** The narrowest of int8, int16 and int32 that holds every element: what constants are committed with. */
+export function narrowestRange(data: ArrayLike<number>): IntRange {
   let bits = 8;
   for (let i = 0; i < data.length; i++) {
     const v = data[i]!;
@@ -105,8 +113,13 @@ function window2d(out: Preimage, { kernel, strides, dilations, pads }: Window2d)
   for (const v of [...kernel, ...strides, ...dilations, ...pads]) out.u32(v);
 }
 
-const describeTensor = (out: Preimage, { range, shape, layout }: TensorInfo): Preimage =>
-  out.i32(range.lo).i32(range.hi).u32s(shape).u32s(layout);
+const describeTensor = (out: Preimage, { range, shape, layout }: TensorInfo, slot: number | undefined): Preimage =>
+  out
+    .i32(range.lo)
+    .i32(range.hi)
+    .u32s(shape)
+    .u32s(layout)
+    .u32(slot ?? NO_SLOT);
 
 const describeMeaning = (out: Preimage, { scale, zeroPoint }: TensorInfo, port: Port): Preimage =>
   out
@@ -190,7 +203,7 @@ function describeNode(out: Preimage, node: IntegerNode, graph: IntegerGraph, con
 }
 
 /** What a model's identity covers. */
-export type IdentifiedModel = Pick<Bundle, 'graph' | 'inputs' | 'outputs' | 'modelKeyHash'>;
+export type IdentifiedModel = Pick<Bundle, 'graph' | 'inputs' | 'outputs' | 'modelKeyHash' | 'committedSlots'>;
 
 export interface ModelRoots {
   readonly graphRoot: string;
@@ -200,20 +213,31 @@ export interface ModelRoots {
 }
 
 /** Canonical descriptor bytes, and the roots of all constants. */
-export function modelDescriptors({ graph, inputs, outputs }: IdentifiedModel): {
+export function modelDescriptors({ graph, inputs, outputs, committedSlots }: IdentifiedModel): {
   descriptors: Uint8Array[];
   constants: Uint8Array[];
 } {
   const valueIndex = new Map<number, number>();
   for (const id of graph.inputs) valueIndex.set(id, valueIndex.size);
   for (const node of graph.nodes) valueIndex.set(node.output, valueIndex.size);
+  const slots = new Map(slotsOf(graph).map((id, slot) => [id, slot]));
   const constants = new Constants();
-  const header = new Preimage().u32(graph.inputs.length).u32(graph.nodes.length).u32(graph.outputs.length);
+  const header = new Preimage()
+    .u32(graph.inputs.length)
+    .u32(graph.nodes.length)
+    .u32(graph.outputs.length)
+    .u32(slots.size)
+    .u32(committedSlots?.length ?? slots.size)
+    .raw(committedSlots === undefined ? ZERO_HASH : commitTableRoot(committedSlots));
   const inputDescriptors = graph.inputs.map((id, i) =>
-    describeMeaning(describeTensor(new Preimage(), graph.tensors[id]!), graph.tensors[id]!, inputs[i]!),
+    describeMeaning(describeTensor(new Preimage(), graph.tensors[id]!, slots.get(id)), graph.tensors[id]!, inputs[i]!),
   );
   const nodeDescriptors = graph.nodes.map((node) => {
-    const out = describeTensor(new Preimage().u8(KIND_CODE[node.kind]), graph.tensors[node.output]!);
+    const out = describeTensor(
+      new Preimage().u8(KIND_CODE[node.kind]),
+      graph.tensors[node.output]!,
+      slots.get(node.output),
+    );
     out.u32s(operandsOf(node).map((id) => valueIndex.get(id)!));
     describeNode(out, node, graph, constants);
     return out;

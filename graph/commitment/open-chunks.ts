@@ -1,7 +1,7 @@
 /** Openings of consecutive chunks of a committed tensor. */
 import { AssayError } from '../../common/errors.js';
 import { sizeOf } from '../tensor.js';
-import { decodeElements, elementWidth, fromHex, toHex } from './encoding.js';
+import { decodeElements, elementWidth, fromHex, isElementRange, toHex } from './encoding.js';
 import { HASH_BYTES, merkleOpening, valueFromOpening } from './merkle.js';
 import { TAG } from './tags.js';
 import {
@@ -58,10 +58,10 @@ const isUint32 = (value: unknown): value is number =>
 const isInt32 = (value: unknown): value is number =>
   Number.isInteger(value) && (value as number) >= -(2 ** 31) && (value as number) < 2 ** 31;
 
-/** Why a header is not one that `tensorHeader` can make; null where it is. */
+/** Why a header is not one that a tensor of integers or of float32 has; null where it is. */
 function headerFault(header: TensorHeader): string | null {
   const { range, shape, layout, items, chunkCount } = header;
-  if (!isInt32(range.lo) || !isInt32(range.hi) || range.lo > range.hi) return 'range';
+  if (!isInt32(range.lo) || !isInt32(range.hi) || !isElementRange(range)) return 'range';
   if (!shape.every((side) => isUint32(side) && side >= 1) || shape.length > 255) return 'shape';
   if (layout.length !== shape.length || [...layout].sort((p, q) => p - q).some((axis, i) => axis !== i))
     return 'layout';
@@ -72,7 +72,8 @@ function headerFault(header: TensorHeader): string | null {
 
 /**
  * Checks that the opening shows consecutive elements, in committed order, of the tensor behind `root`.
- * Values outside the header's range are valid here: such an encoding is the fault of whoever committed to it.
+ * Values outside the header's range are valid here: such an encoding is the fault of whoever committed to it. Those of a
+ * tensor of float32 are the elements' bits; the header's range tells (encoding.ts).
  * The opening's JSON shape is trusted; its contents are not.
  */
 export function verifyChunks(root: string, opening: ChunkOpening): ChunkVerdict {

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import type { IntegerGraph } from '../integer/types.js';
 import { seededRandom } from '../integer/testing/random-graph.js';
 import { sizeOf } from '../tensor.js';
-import { elementWidth, encodeElements, fromHex, Preimage, toHex } from './encoding.js';
-import { valueFromOpening } from './merkle.js';
-import { openOutput, type OutputOpening, type OutputRange } from './open-output.js';
+import { elementWidth, encodeElements, FLOAT_RANGE, fromHex, Preimage, toHex } from './encoding.js';
+import { merkleValue, valueFromOpening } from './merkle.js';
+import { openCommittedOutput, openOutput, type OutputOpening, type OutputRange } from './open-output.js';
 import { TAG } from './tags.js';
-import { CHUNK_ELEMENTS, chunkLeaf, inLayout, type CommittedInfo } from './tensor-root.js';
+import { CHUNK_ELEMENTS, chunkLeaf, encodeHeader, inLayout, tensorHeader, type CommittedInfo } from './tensor-root.js';
 import { outputRoot } from './trace-root.js';
 
 const seed = Number(process.env['ASSAY_SEED'] ?? Date.now() % 2 ** 31);
@@ -77,6 +77,34 @@ describe('openOutput', () => {
     const none = openOutput(graph, values, items, { tensor: 5, firstChunk: 0, chunkCount: 1 });
     expect(none).toMatchObject({ elements: '0x', tensorHeader: '0x', chunkPath: [] });
     expect(fromPorts(bytes(none.portPath[0]!), none)).toBe(root);
+  });
+
+  it('opens outputs of float32 by their bits, beside each other', () => {
+    const floats: CommittedInfo[] = [[7], [11, 13]].map((shape) => ({
+      shape,
+      range: FLOAT_RANGE,
+      layout: shape.map((_, axis) => axis),
+    }));
+    const tensors = floats.map((info) => {
+      const bits = Int32Array.from({ length: items * sizeOf(info.shape) }, () => int(-(2 ** 31), 2 ** 31 - 1));
+      const elements = encodeElements(bits, 4);
+      const leaves = Array.from({ length: Math.ceil(bits.length / CHUNK_ELEMENTS) }, (_, i) => {
+        const chunk = elements.subarray(4 * CHUNK_ELEMENTS * i, 4 * CHUNK_ELEMENTS * (i + 1));
+        return chunkLeaf(i, chunk.length / 4, chunk);
+      });
+      const header = encodeHeader(tensorHeader(info, items));
+      return { header, elements, leaves, treeValue: merkleValue(TAG.tensorNode, leaves) };
+    });
+    const roots = floats.flatMap((info, tensor) => {
+      const { elements, leaves } = tensors[tensor]!;
+      return leaves.map((_, firstChunk) => {
+        const range = { tensor, firstChunk, chunkCount: 2 };
+        const own = openCommittedOutput(tensors, range);
+        expect(own.elements).toBe(toHex(elements.subarray(256 * firstChunk, 256 * (firstChunk + 2))));
+        return rootOf(range, info, leaves.length, own);
+      });
+    });
+    expect(new Set(roots).size).toBe(1);
   });
 
   it('refuses an empty range', () => {

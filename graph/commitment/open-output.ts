@@ -4,10 +4,17 @@
  */
 import { AssayError } from '../../common/errors.js';
 import type { IntegerGraph } from '../integer/types.js';
-import { Preimage, toHex } from './encoding.js';
+import { elementWidth, Preimage, toHex } from './encoding.js';
 import { merkleOpening, merkleValue } from './merkle.js';
 import { TAG } from './tags.js';
-import { chunkLeaves, encodeHeader, rootFromTree, tensorChunks, tensorHeader } from './tensor-root.js';
+import {
+  CHUNK_ELEMENTS,
+  chunkLeaves,
+  encodeHeader,
+  tensorChunks,
+  tensorHeader,
+  type CommittedInfo,
+} from './tensor-root.js';
 
 /** Role of outputs in the leaves of trace-root.ts step 2. */
 const OUTPUT_ROLE = 1;
@@ -34,6 +41,17 @@ export interface OutputOpening {
   readonly chunkPath: readonly string[];
 }
 
+/** A committed output, of integers or of float32; all bytes are as its root binds them. */
+export interface OpenableTensor {
+  readonly header: Uint8Array;
+  /** Encoded, in committed order. */
+  readonly elements: Uint8Array;
+  /** Hashes of the chunks. */
+  readonly leaves: readonly Uint8Array[];
+  /** Of the tree over them. */
+  readonly treeValue: Uint8Array;
+}
+
 /**
  * Opens a range of an output, or what there is of it, or shows that nothing of it exists: whoever is asked for it has an
  * answer in any case, and who asks for too much still gets what there is.
@@ -44,21 +62,40 @@ export function openOutput(
   graph: IntegerGraph,
   outputs: readonly Int32Array[],
   items: number,
+  range: OutputRange,
+): OutputOpening {
+  const tensors = graph.outputs.map((id, i) => openable(graph.tensors[id]!, outputs[i]!, items));
+  return openCommittedOutput(tensors, range);
+}
+
+function openable(info: CommittedInfo, data: Int32Array, items: number): OpenableTensor {
+  const chunks = tensorChunks(info, data, items);
+  const elements = new Uint8Array(data.length * elementWidth(info.range));
+  let at = 0;
+  for (const bytes of chunks) {
+    elements.set(bytes, at);
+    at += bytes.length;
+  }
+  const leaves = chunkLeaves(info, chunks);
+  const header = encodeHeader(tensorHeader(info, items));
+  return { header, elements, leaves, treeValue: merkleValue(TAG.tensorNode, leaves) };
+}
+
+/**
+ * As openOutput, of outputs that are committed to already; those of a float32 graph too.
+ * @throws AssayError OPENING_INVALID for an empty range.
+ */
+export function openCommittedOutput(
+  outputs: readonly OpenableTensor[],
   { tensor, firstChunk, chunkCount }: OutputRange,
 ): OutputOpening {
   if (chunkCount < 1) throw new AssayError('OPENING_INVALID', 'a range of no chunks opens nothing');
-  const tensors = graph.outputs.map((id, i) => {
-    const info = graph.tensors[id]!;
-    const header = tensorHeader(info, items);
-    const chunks = tensorChunks(info, outputs[i]!, items);
-    const leaves = chunkLeaves(info, chunks);
-    return { header, chunks, leaves, treeValue: merkleValue(TAG.tensorNode, leaves) };
+  const ports = outputs.map(({ header, treeValue }, i) => {
+    const root = new Preimage().u8(TAG.tensorRoot).raw(header).raw(treeValue).hash();
+    return new Preimage().u8(TAG.port).u8(OUTPUT_ROLE).u32(i).raw(root).hash();
   });
-  const ports = tensors.map(({ header, treeValue }, i) =>
-    new Preimage().u8(TAG.port).u8(OUTPUT_ROLE).u32(i).raw(rootFromTree(header, treeValue)).hash(),
-  );
   const outputCount = ports.length;
-  const asked = tensors[tensor];
+  const asked = outputs[tensor];
   if (asked === undefined)
     return {
       outputCount,
@@ -67,17 +104,16 @@ export function openOutput(
       elements: '0x',
       chunkPath: [],
     };
-  const { header, chunks, leaves, treeValue } = asked;
-  const end = Math.min(firstChunk + chunkCount, chunks.length);
+  const { header, elements, leaves, treeValue } = asked;
+  const end = Math.min(firstChunk + chunkCount, leaves.length);
   const inside = firstChunk < end;
+  const range = new DataView(header.buffer, header.byteOffset);
+  const chunkBytes = CHUNK_ELEMENTS * elementWidth({ lo: range.getInt32(0), hi: range.getInt32(4) });
   return {
     outputCount,
     portPath: merkleOpening(TAG.portNode, ports, tensor, tensor).map(toHex),
-    tensorHeader: toHex(encodeHeader(header)),
-    elements: `0x${chunks
-      .slice(firstChunk, end)
-      .map((bytes) => toHex(bytes).slice(2))
-      .join('')}`,
+    tensorHeader: toHex(header),
+    elements: inside ? toHex(elements.subarray(firstChunk * chunkBytes, end * chunkBytes)) : '0x',
     chunkPath: (inside ? merkleOpening(TAG.tensorNode, leaves, firstChunk, end - 1) : [treeValue]).map(toHex),
   };
 }

@@ -14,14 +14,15 @@
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { AssayError } from '../../common/errors.js';
+import { CHUNK_ELEMENTS } from './chunk-size.js';
 import { sizeOf, stridesOf } from '../tensor.js';
 import type { IntRange, TensorInfo } from '../integer/types.js';
 import { elementWidth, encodeElements, Preimage, toHex } from './encoding.js';
 import { merkleValue } from './merkle.js';
 import { TAG } from './tags.js';
+import { fastTreeValue } from './wasm/own-kernels.js';
 
-/** Elements of a full chunk. */
-export const CHUNK_ELEMENTS = 64;
+export { CHUNK_ELEMENTS };
 
 /** What of a tensor its root binds besides the elements. */
 export type CommittedInfo = Pick<TensorInfo, 'shape' | 'range' | 'layout'>;
@@ -72,14 +73,19 @@ export function chunkLeaf(index: number, length: number, encoded: Uint8Array): U
   return keccak_256(preimage);
 }
 
-/** Encoded bytes of every chunk. @throws AssayError INPUT_RANGE for a wrong length or an element outside the range. */
-export function tensorChunks(info: CommittedInfo, data: Int32Array, items: number): Uint8Array[] {
+/** @throws AssayError INPUT_RANGE */
+export function checkLength(info: CommittedInfo, data: Int32Array, items: number): void {
   const expected = items * sizeOf(info.shape);
   if (!Number.isInteger(items) || items < 1 || data.length !== expected)
     throw new AssayError(
       'INPUT_RANGE',
       `a commitment to ${items} items of [${info.shape.join(', ')}] needs ${expected} elements, found ${data.length}`,
     );
+}
+
+/** Encoded bytes of every chunk. @throws AssayError INPUT_RANGE for a wrong length or an element outside the range. */
+export function tensorChunks(info: CommittedInfo, data: Int32Array, items: number): Uint8Array[] {
+  checkLength(info, data, items);
   const { lo, hi } = info.range;
   const outside = data.findIndex((v) => v < lo || v > hi);
   if (outside >= 0)
@@ -113,9 +119,16 @@ export function rootFromTree(header: TensorHeader, treeValue: Uint8Array): Uint8
   return new Preimage().u8(TAG.tensorRoot).raw(encodeHeader(header)).raw(treeValue).hash();
 }
 
+/** Steps 1 to 3 in JavaScript: what the kernels of wasm/ are held against, and what browsers run. */
+export const slowTreeValue = (info: CommittedInfo, data: Int32Array, items: number): Uint8Array =>
+  merkleValue(TAG.tensorNode, chunkLeaves(info, tensorChunks(info, data, items)));
+
+/** As tensorRoot, in bytes. */
 export function tensorRootBytes(info: CommittedInfo, data: Int32Array, items: number): Uint8Array {
-  const leaves = chunkLeaves(info, tensorChunks(info, data, items));
-  return rootFromTree(tensorHeader(info, items), merkleValue(TAG.tensorNode, leaves));
+  checkLength(info, data, items);
+  // The slow way names the element that the kernels only refuse.
+  const value = fastTreeValue(info, data, items) ?? slowTreeValue(info, data, items);
+  return rootFromTree(tensorHeader(info, items), value);
 }
 
 /**

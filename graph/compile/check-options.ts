@@ -1,5 +1,6 @@
 /** Guards on what a caller hands to the compiler. */
 import { AssayError } from '../../common/errors.js';
+import { SEGMENT_LIMIT } from '../commitment/commit-table.js';
 import { float64sOf } from '../onnx/numbers.js';
 import type { PreparedModel } from '../onnx/model.js';
 import type { LoweringSettings } from './lowering.js';
@@ -22,6 +23,9 @@ export function checkedSettings(options: CompileOptions): LoweringSettings {
   if (!METHODS.includes(method)) throw refuse('calibrationMethod', method, `one of ${METHODS.join(', ')}`);
   if (accumulator !== 'split' && accumulator !== 'float32')
     throw refuse('accumulator', accumulator, "'split' or 'float32'");
+  const { commitEvery = 1 } = options;
+  if (!Number.isInteger(commitEvery) || commitEvery < 1 || commitEvery > SEGMENT_LIMIT)
+    throw refuse('commitEvery', commitEvery, `an integer in 1..${SEGMENT_LIMIT}`);
   return { method, weightBits, activationBits, accumulator };
 }
 

@@ -2,6 +2,7 @@
 import type { AgreementReport, CompileReport } from '../bundle/report.js';
 import { makeBundle } from '../bundle/make-bundle.js';
 import type { Bundle } from '../bundle/types.js';
+import { commitTable } from '../commitment/commit-table.js';
 import { validateGraph } from '../integer/validate.js';
 import type { OnnxModel } from '../onnx/model.js';
 import { measureAgreement } from './agreement.js';
@@ -56,7 +57,15 @@ export function compileModel(source: OnnxModel, options: CompileOptions): Bundle
     ...figures,
     warnings: [...lowering.warnings, ...warnings],
   };
-  const draft = makeBundle({ graph, inputs, outputs, sourceHash: source.sourceHash, report });
+  const committedSlots = commitTable(graph, options.commitEvery ?? 1);
+  const draft = makeBundle({
+    graph,
+    inputs,
+    outputs,
+    sourceHash: source.sourceHash,
+    report,
+    ...(committedSlots === undefined ? {} : { committedSlots }),
+  });
 
   const total = samples + (options.heldOut?.length ?? 0);
   const compare = (set: Samples, reference: FloatOutputs, before: number): AgreementReport =>

@@ -34,6 +34,8 @@ export interface CompileOptions {
    * export then splits the contraction.
    */
   readonly accumulator?: 'split' | 'float32';
+  /** A trace of the model commits at least every so-manieth slot, 1 to 512; default 1: every slot. */
+  readonly commitEvery?: number;
   /** Outputs of another runtime for a sample, for counting integer differences; the float reference by default. */
   readonly oracle?: (inputs: ReadonlyMap<string, Tensor>) => ReadonlyMap<string, Tensor>;
   readonly onProgress?: (progress: CompileProgress) => void;

@@ -23,6 +23,7 @@ TYPES = {
     "Acceptance": "bytes32 orderHash",
     "Cancellation": "bytes32 orderHash",
     "NodeRegistration": "address account,address signer",
+    "Opening": "bytes32 orderHash,bytes32 batchHash,uint32 index,bytes32 nodeId,bytes32 contentHash",
 }
 
 
@@ -72,6 +73,14 @@ def case(old: dict, i: int) -> dict:
     _, cancellation_digest, cancellation = signed("Cancellation", named, domain, requester)
     registration = {"account": order["requester"], "signer": address(executor)}
     _, registration_digest, registration_signature = signed("NodeRegistration", registration, domain, executor)
+    opening = {
+        **named,
+        "batchHash": hexed(keccak(text=f"batch {i}")),
+        "index": 2**32 - 1 if largest else i,
+        "nodeId": hexed(keccak(text=f"node {i}")),
+        "contentHash": hexed(keccak(text=f"content {i}")),
+    }
+    opening_struct, opening_digest, opening_signature = signed("Opening", opening, domain, executor)
     receipt = {**receipt, "orderHash": order_digest}
     receipt_struct, receipt_digest, receipt_signature = signed("Receipt", receipt, domain, executor)
     terms = [
@@ -98,6 +107,10 @@ def case(old: dict, i: int) -> dict:
         "registration": registration,
         "registrationDigest": registration_digest,
         "registrationSignature": registration_signature,
+        "opening": opening,
+        "openingStructHash": opening_struct,
+        "openingDigest": opening_digest,
+        "openingSignature": opening_signature,
         "receipt": receipt,
         "receiptStructHash": receipt_struct,
         "receiptDigest": receipt_digest,

@@ -1,6 +1,6 @@
 /** The committed vectors as typed values, shared by the tests of receipts/ and verifier-contracts/. */
 import type { BatchHeader } from '../batch.js';
-import type { Hex, JobOrder, Lane, NodeRegistration, Receipt, ReceiptDomain } from '../types.js';
+import type { Hex, JobOrder, Lane, NodeRegistration, Opening, Receipt, ReceiptDomain } from '../types.js';
 import batch from './batch.json' with { type: 'json' };
 import eip712 from './eip712.json' with { type: 'json' };
 import merkle from './merkle.json' with { type: 'json' };
@@ -24,6 +24,11 @@ export interface Eip712Case {
   readonly registrationDigest: Hex;
   /** By the executor's key. */
   readonly registrationSignature: Hex;
+  readonly opening: Opening;
+  readonly openingStructHash: Hex;
+  readonly openingDigest: Hex;
+  /** By the executor's key. */
+  readonly openingSignature: Hex;
   readonly receipt: Receipt;
   readonly receiptStructHash: Hex;
   readonly receiptDigest: Hex;

@@ -70,14 +70,15 @@ export function slowTensor(
   return { leaves, root: hash(`12${header}${slowTree('11', leaves)}`) };
 }
 
-export function slowTrace(roots: readonly string[]): string {
-  return hash(
-    `22${int(roots.length, 4)}${slowTree(
-      '21',
-      roots.map((root, k) => hash(`20${int(k, 4)}${root}`)),
-    )}`,
-  );
+/** Roots of the committed slots, in the order of their numbers. */
+export function slowTrace(committed: readonly { slot: number; root: string }[]): string {
+  const leaves = committed.map(({ slot, root }) => hash(`20${int(slot, 4)}${root}`));
+  return hash(`22${int(leaves.length, 4)}${slowTree('21', leaves)}`);
 }
+
+/** Root of a table of committed slots. */
+export const slowCommitTable = (table: readonly number[]): string =>
+  slowTensor({ shape: [table.length], range: { lo: -(2 ** 31), hi: 2 ** 31 - 1 }, layout: [0] }, table, 1).root;
 
 export function slowPorts(role: 0 | 1, roots: readonly string[]): string {
   const leaves = roots.map((root, i) => hash(`30${int(role, 1)}${int(i, 4)}${root}`));
@@ -121,9 +122,12 @@ const text = (value: string): string => {
   return int(bytes.length, 4) + all(bytes, 1);
 };
 
-/** The tensor field of a descriptor. */
-export const slowTensorField = ({ range, shape, layout }: IntegerGraph['tensors'][number]): string =>
-  int(range.lo, 4) + int(range.hi, 4) + list(shape) + list(layout);
+/** The tensor field of a descriptor; `slot` null for a tensor that is none. */
+export const slowTensorField = (
+  { range, shape, layout }: IntegerGraph['tensors'][number],
+  slot: number | null,
+): string =>
+  int(range.lo, 4) + int(range.hi, 4) + list(shape) + list(layout) + (slot === null ? 'ffffffff' : int(slot, 4));
 
 /** The meaning field of a descriptor. */
 export function slowMeaning(
