@@ -92,6 +92,11 @@ export const ERROR_CODES = {
     what: 'The chain or the contract at an address is not the one that was named.',
     mend: 'Check the RPC address, the chain id and the contract address.',
   },
+  CHAIN_MOVED: {
+    kind: 'infrastructure',
+    what: 'The chain was reorganised while it was being read.',
+    mend: 'Nothing to do: the next poll reads it again.',
+  },
   CHAIN_NONCE_LOST: {
     kind: 'infrastructure',
     what: 'The nonce of a stored transaction was used by a transaction that this deployment does not know.',
@@ -116,6 +121,26 @@ export const ERROR_CODES = {
     kind: 'infrastructure',
     what: 'No independent checker can re-execute a drawn job.',
     mend: 'Connect a checker of another operator on another engine; the audit waits.',
+  },
+  CIRCUIT_BUILD_FAILED: {
+    kind: 'internal',
+    what: 'A circuit does not compile, or what the compiler wrote cannot be read.',
+    mend: 'Report it with the message: circuits are written by this software.',
+  },
+  CIRCUIT_KEY_DEVELOPMENT: {
+    kind: 'usage',
+    what: "A circuit's key whose secrets are publicly known was to be used outside the local development chain.",
+    mend: 'Make a key by a ceremony over public powers of tau (circuits/setup/production-setup.ts).',
+  },
+  CIRCUIT_KEY_INVALID: {
+    kind: 'usage',
+    what: 'A key of a circuit, or the powers of tau that it is made from, is damaged, unfinished or of another circuit.',
+    mend: 'Make the key again, from powers of tau that are prepared and large enough.',
+  },
+  CLAIM_UNKNOWN: {
+    kind: 'usage',
+    what: 'There is no such claim in the optimistic lane that has not ended.',
+    mend: 'Give the id of a claim as `assay watch monitor` lists them, or its batch hash and index.',
   },
   COMPILE_OPTION_INVALID: {
     kind: 'usage',
@@ -187,10 +212,20 @@ export const ERROR_CODES = {
     what: 'A publicly known development key was to be used outside the local development chain.',
     mend: 'Use keys of your own.',
   },
+  DISPUTE_UNSUPPORTED: {
+    kind: 'usage',
+    what: 'An operator of the model has a step that the dispute contract cannot recompute in one transaction.',
+    mend: 'Shorten the operator that the message names, or use another lane.',
+  },
   DRAW_INVALID: {
     kind: 'usage',
     what: 'A draw was asked for with a seed, rate, count or party that is not valid.',
     mend: 'Correct the argument that the message names.',
+  },
+  DRILL_FAILED: {
+    kind: 'invalid',
+    what: 'In a drill the honest side did not get what is its right.',
+    mend: 'Do not rely on this deployment; read which check failed.',
   },
   ENGINE_FAILED: {
     kind: 'infrastructure',
@@ -211,6 +246,11 @@ export const ERROR_CODES = {
     kind: 'invalid',
     what: 'An executor was asked to sign a second, different receipt for one order.',
     mend: 'Nothing to mend: the first receipt stands. Find out why the same order gave two results.',
+  },
+  EVIDENCE_FILE_MALFORMED: {
+    kind: 'usage',
+    what: 'A file is no evidence of a fault.',
+    mend: 'Give a file that `assay watch export-evidence` wrote.',
   },
   EXECUTION_NOT_FOUND: {
     kind: 'usage',
@@ -242,6 +282,16 @@ export const ERROR_CODES = {
     what: 'A proof shows that the answer that an executor has signed is wrong.',
     mend: 'Order again: the executor is suspended; its receipt and the proof are kept as evidence.',
   },
+  FAULT_UNPROVED: {
+    kind: 'invalid',
+    what: 'A fault of a claim cannot be shown, or not yet.',
+    mend: 'Read why; what must be revealed first is demanded with `assay watch --act challenge`.',
+  },
+  FEE_ABOVE_LIMIT: {
+    kind: 'infrastructure',
+    what: 'The chain asks a higher fee than the limit that was set.',
+    mend: 'Raise --max-fee, or wait; the deadlines of disputes go on.',
+  },
   FIELD_ELEMENT_INVALID: {
     kind: 'usage',
     what: 'Bytes that should hold scalars of the proof system are not canonical.',
@@ -261,6 +311,11 @@ export const ERROR_CODES = {
     kind: 'usage',
     what: 'An account holds less of the settlement token than a command is to move.',
     mend: 'Give a smaller amount, or deposit first.',
+  },
+  GAME_TERMS_INVALID: {
+    kind: 'usage',
+    what: 'The terms of a dispute game are not ones that a contract can be deployed with.',
+    mend: 'Correct the named field; the rules are in verifier-contracts/game-terms.ts.',
   },
   GRAPH_INVALID: {
     kind: 'usage',
@@ -407,6 +462,11 @@ export const ERROR_CODES = {
     what: 'A model holds values of a type that Assay does not read.',
     mend: 'Export the model with dense tensors of float32 or of integers of 8 to 64 bits.',
   },
+  OPENING_CONTRADICTS: {
+    kind: 'invalid',
+    what: 'An executor was to sign a second content for a node for which it had signed another.',
+    mend: 'Find out why two executions differ before anything is signed; the first content stands.',
+  },
   OPENING_INVALID: {
     kind: 'usage',
     what: 'A chunk or slot to open does not exist in the tensor or trace.',
@@ -437,6 +497,11 @@ export const ERROR_CODES = {
     what: 'The result of an order came too late or does not fit its terms, so no receipt is signed for it.',
     mend: 'Order again, with more time to deliver.',
   },
+  ORDER_UNKNOWN: {
+    kind: 'usage',
+    what: 'The escrow has never opened an order of that hash.',
+    mend: 'Check the order, the contract address and the network.',
+  },
   ORDER_UNOPENABLE: {
     kind: 'invalid',
     what: 'An order cannot be opened on chain, so nobody works on it; no money has moved.',
@@ -466,6 +531,11 @@ export const ERROR_CODES = {
     kind: 'usage',
     what: 'The parameters of a settlement policy contradict each other.',
     mend: 'Correct the parameter that the message names.',
+  },
+  PORT_UNAVAILABLE: {
+    kind: 'usage',
+    what: 'A server cannot listen on the address that was given.',
+    mend: 'Choose another port or address, or end the process that has it.',
   },
   POSTER_ELSEWHERE: {
     kind: 'infrastructure',
@@ -567,6 +637,16 @@ export const ERROR_CODES = {
     what: 'A stored file cannot be read or written.',
     mend: 'Check free space and permissions of the data directory.',
   },
+  TENSOR_FILE_INVALID: {
+    kind: 'usage',
+    what: 'A file does not hold the tensors that the model says.',
+    mend: 'Get the file again, for this model and root.',
+  },
+  TAMPER_INVALID: {
+    kind: 'usage',
+    what: 'A lie to be told for a demonstration names no element that can be changed like that.',
+    mend: 'Choose another operator, element or delta; the message names what is allowed.',
+  },
   TRACE_CORRUPT: {
     kind: 'infrastructure',
     what: 'A stored trace or result is damaged: its content does not have the root that names it.',
@@ -576,6 +656,11 @@ export const ERROR_CODES = {
     kind: 'usage',
     what: 'No trace or result with that root is stored.',
     mend: 'Check the root and the data folder; a trace that was never here can be made again by running the job.',
+  },
+  TRACE_SERVER_FAILED: {
+    kind: 'infrastructure',
+    what: 'A server of traces and inputs did not answer, or not with what was asked for.',
+    mend: 'Check the address, or leave it out: what is missing is demanded on chain.',
   },
   UNSUPPORTED_NODES: {
     kind: 'usage',

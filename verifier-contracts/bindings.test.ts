@@ -5,7 +5,17 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { compileContracts } from './build.js';
 import { renderBinding } from './render-binding.js';
 
-const BOUND = ['DirectPhases', 'DirectVerifier', 'Escrow', 'QuorumCourt', 'ReceiptRollup', 'WrappedNative'] as const;
+const BOUND = [
+  'DirectPhases',
+  'DirectVerifier',
+  'DisputeGame',
+  'Escrow',
+  'FloatStep',
+  'IntegerStep',
+  'QuorumCourt',
+  'ReceiptRollup',
+  'WrappedNative',
+] as const;
 
 const cacheDir = mkdtempSync(join(tmpdir(), 'assay-contracts-'));
 afterAll(() => rmSync(cacheDir, { recursive: true }));

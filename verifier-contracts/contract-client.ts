@@ -4,7 +4,9 @@ import { AssayError } from '../common/errors.js';
 import type { Hex, ReceiptDomain } from '../receipts/types.js';
 import { directPhasesAbi } from './bindings/DirectPhases.js';
 import { directVerifierAbi } from './bindings/DirectVerifier.js';
+import { disputeGameAbi } from './bindings/DisputeGame.js';
 import { escrowAbi } from './bindings/Escrow.js';
+import { integerStepAbi } from './bindings/IntegerStep.js';
 import { quorumCourtAbi } from './bindings/QuorumCourt.js';
 import { receiptRollupAbi } from './bindings/ReceiptRollup.js';
 import { chainError } from './chain-error.js';
@@ -45,9 +47,15 @@ export interface ChainContext {
  * another.
  */
 export const settlementErrors = new Interface(
-  [receiptRollupAbi, escrowAbi, quorumCourtAbi, directVerifierAbi, directPhasesAbi].flatMap((abi) =>
-    abi.filter((entry) => entry.startsWith('error ')),
-  ),
+  [
+    receiptRollupAbi,
+    escrowAbi,
+    quorumCourtAbi,
+    disputeGameAbi,
+    integerStepAbi,
+    directVerifierAbi,
+    directPhasesAbi,
+  ].flatMap((abi) => abi.filter((entry) => entry.startsWith('error '))),
 );
 
 export abstract class ContractClient {

@@ -2,9 +2,11 @@ import { Contract, ContractFactory, getBytes, getCreateAddress, id, Wallet, type
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Hex } from '../receipts/types.js';
 import { anvilKey, startAnvil, type Anvil } from './anvil.js';
+import { integerStepAbi } from './bindings/IntegerStep.js';
 import { directVerifierAbi } from './bindings/DirectVerifier.js';
 import { compileContracts } from './build.js';
 import { connectChain } from './connect-chain.js';
+import { settlementErrors } from './contract-client.js';
 import { deploySettlement, type DeploymentRecord, type SettlementOptions } from './deploy.js';
 import { addressOf, auditorWallets, testPolicy, testTerms } from './harness/settlement-fixture.js';
 import { NOBODY, policyHash, type Policy } from './policy.js';
@@ -72,14 +74,63 @@ describe('deploySettlement', () => {
 
   it('without a court the sampled lane is closed, and a given token is used', async () => {
     const first = await deploySettlement(signer, options);
-    // Any contract will do for a game that is never asked.
-    const closed = { ...judgeless, token: first.token, clock: 'blocknumber' as const, game: first.court };
+    // Any contract will do for a step that is never asked.
+    const game = { terms: { window: 70 }, step: first.court };
+    const closed = { ...judgeless, token: first.token, clock: 'blocknumber' as const, game };
     const deployed = await deploySettlement(signer, closed);
-    expect(deployed.contracts.map(({ name }) => name)).toEqual(['Escrow', 'ReceiptRollup']);
+    expect(deployed.contracts.map(({ name }) => name)).toEqual(['DisputeGame', 'Escrow', 'ReceiptRollup']);
     expect([deployed.court, deployed.token]).toEqual([NOBODY, first.token]);
     const found = await SettlementClient.connect({ provider, rollup: deployed.rollup });
     expect(found.court).toBeNull();
+    expect(found.game!.address).toBe(deployed.game);
+    expect(found.game!.terms).toEqual(game.terms);
+    expect(found.game!.step).toBe(first.court);
     expect(await found.escrow.clockMode()).toMatch(/^mode=blocknumber/);
+  });
+
+  it('with a game the optimistic lane is open, judged by an IntegerStep', async () => {
+    const game = { terms: { window: 70 }, step: 'integer' as const, maxContraction: 1_000 };
+    const deployed = await deploySettlement(signer, { ...judgeless, game });
+    const names = ['WrappedNative', 'IntegerStep', 'DisputeGame', 'Escrow', 'ReceiptRollup'];
+    expect(deployed.contracts.map(({ name }) => name)).toEqual(names);
+    for (const { gasUsed } of deployed.contracts) expect(gasUsed).toBeLessThan(2n ** 24n);
+    const found = await SettlementClient.connect({ provider, rollup: deployed.rollup });
+    const step = deployed.contracts.find(({ name }) => name === 'IntegerStep')!.address;
+    expect(found.game!.step).toBe(step);
+    const limit = await new Contract(step, integerStepAbi, provider).getFunction('maxContraction')();
+    expect(limit).toBe(1_000n);
+  });
+
+  it('with a game for float32 it is judged by a FloatStep', async () => {
+    const game = { terms: { window: 70 }, step: 'float' as const };
+    const deployed = await deploySettlement(signer, { ...judgeless, game });
+    const names = ['WrappedNative', 'FloatStep', 'DisputeGame', 'Escrow', 'ReceiptRollup'];
+    expect(deployed.contracts.map(({ name }) => name)).toEqual(names);
+    for (const { gasUsed } of deployed.contracts) expect(gasUsed).toBeLessThan(2n ** 24n);
+    const found = await SettlementClient.connect({ provider, rollup: deployed.rollup });
+    expect(found.game!.step).toBe(deployed.contracts[1]!.address);
+  });
+
+  it('refuses terms of a game that the contract refuses, before any gas is spent', async () => {
+    const nonce = await signer.getNonce();
+    const game = { terms: { window: 0 }, step: NOBODY };
+    await expect(deploySettlement(signer, { ...judgeless, game })).rejects.toMatchObject({
+      code: 'GAME_TERMS_INVALID',
+    });
+    expect(await signer.getNonce()).toBe(nonce);
+    const { abi, bytecode } = (await compileContracts())['DisputeGame']!;
+    const step = (await deploySettlement(signer, options)).court;
+    for (const [field, args] of [
+      ['rollup', [NOBODY, governor, step, { window: 1 }]],
+      ['escrow', [governor, NOBODY, step, { window: 1 }]],
+      ['step', [governor, governor, governor, { window: 1 }]],
+      ['window', [governor, governor, step, { window: 0 }]],
+    ] as const) {
+      const deploy = new ContractFactory(abi as InterfaceAbi, bytecode, signer).deploy(...args);
+      await expect(deploy).rejects.toMatchObject({
+        data: settlementErrors.encodeErrorResult('TermsInvalid', [field]),
+      });
+    }
   });
 
   it.each([1, 2, 3])('cut short after %i contracts, it is taken up where it stopped', async (count) => {

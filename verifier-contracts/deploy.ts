@@ -1,6 +1,6 @@
 /**
  * Deploys the settlement contracts, in an order in which each finds what it needs:
- *   token (unless given) -> verifier of proofs (unless given) -> court -> escrow, with its first policies in force ->
+ *   token (unless given) -> verifier of proofs (unless given) -> court -> step and game (unless given) -> escrow, with its first policies in force ->
  *   rollup.
  * Court and escrow name contracts that come later: an address follows from the deployer and his nonce. For the same
  * reason a deployment that was cut short can be taken up again with its record, as long as the deployer has sent
@@ -13,6 +13,7 @@ import type { Hex } from '../receipts/types.js';
 import { compileContracts, type Artifact, type CompileOptions } from './build.js';
 import { chainError } from './chain-error.js';
 import { settlementErrors } from './contract-client.js';
+import { checkGameTerms, type GameTerms } from './game-terms.js';
 import { checkCourtTerms, type CourtTerms } from './court-terms.js';
 import { checkPolicy, NOBODY, policyHash, type Policy } from './policy.js';
 import { refuseDevelopmentKeys, refuseDevelopmentSrs } from './refuse-development-keys.js';
@@ -33,8 +34,8 @@ export interface SettlementOptions {
    * closed.
    */
   readonly verifier?: Hex | SrsHead;
-  /** Judge of the optimistic lane; absent: that lane is closed. */
-  readonly game?: Hex;
+  /** Judge of the optimistic lane: a contract, or what one is deployed with. Absent: that lane is closed. */
+  readonly game?: Hex | GameOptions;
   /** In force at once, all under the same judges; at least one. */
   readonly policies: readonly PolicyParameters[];
   /** Adds policies and closes them to new orders. */
@@ -51,6 +52,14 @@ export interface SettlementOptions {
   readonly coolDown?: number;
 }
 
+export interface GameOptions {
+  readonly terms: GameTerms;
+  /** Recomputes one step: a contract, or 'integer' for an IntegerStep that is deployed, or 'float' for a FloatStep. */
+  readonly step: Hex | 'integer' | 'float';
+  /** Products that one step of an IntegerStep may have; a longer contraction is judged by its stated sums. @default 16384 */
+  readonly maxContraction?: number;
+}
+
 /** What a verifier needs of a structured reference string; as prover/srs/ has it. */
 export interface SrsHead {
   /** tau G1: x, y; 64 bytes. */
@@ -60,7 +69,16 @@ export interface SrsHead {
 }
 
 export interface DeployedContract {
-  readonly name: 'WrappedNative' | 'DirectPhases' | 'DirectVerifier' | 'QuorumCourt' | 'Escrow' | 'ReceiptRollup';
+  readonly name:
+    | 'WrappedNative'
+    | 'DirectPhases'
+    | 'DirectVerifier'
+    | 'QuorumCourt'
+    | 'IntegerStep'
+    | 'FloatStep'
+    | 'DisputeGame'
+    | 'Escrow'
+    | 'ReceiptRollup';
   readonly address: Hex;
   readonly transactionHash: Hex;
   readonly blockNumber: number;
@@ -86,6 +104,8 @@ export interface Deployment extends DeploymentRecord {
   readonly verifier: Hex;
   /** `NOBODY` where the sampled lane is closed. */
   readonly court: Hex;
+  /** `NOBODY` where the optimistic lane is closed. */
+  readonly game: Hex;
   /** Of the policies, in the given order. */
   readonly policyHashes: readonly Hex[];
   /** Block of the first contract: where a search for events begins. */
@@ -100,19 +120,23 @@ export interface DeployProgress {
   readonly compile?: CompileOptions;
 }
 
+/** Products of one step, as the limit of every deployment; a longer contraction is judged by its stated sums. */
+const MAX_CONTRACTION = 16_384;
 const DAY_SECONDS = 86_400;
 /** Block numbers are the clock of chains with slots of twelve seconds. */
 const SLOT_SECONDS = 12;
 const MINING_TIMEOUT_MS = 120_000;
 
+type AddressOf = (name: DeployedContract['name']) => Hex;
+
 interface Step {
   readonly name: DeployedContract['name'];
-  readonly args: (addressOf: (name: DeployedContract['name']) => Hex) => readonly unknown[];
+  readonly args: (addressOf: AddressOf) => readonly unknown[];
 }
 
 /**
  * @param signer with a provider; pays for the deployment and has no rights afterwards
- * @throws AssayError POLICY_INVALID, COURT_TERMS_INVALID, DEV_KEY_REFUSED (an anvil account as signer, governor, guardian
+ * @throws AssayError POLICY_INVALID, COURT_TERMS_INVALID, GAME_TERMS_INVALID, DEV_KEY_REFUSED (an anvil account as signer, governor, guardian
  *   or auditor on a real chain), SRS_DEVELOPMENT (the development SRS there), DEPLOYMENT_REFUSED (options that contradict each other, or a record that cannot be
  *   taken up), CONTRACT_BUILD_FAILED, CHAIN_REVERTED, CHAIN_UNAVAILABLE
  */
@@ -124,6 +148,7 @@ export async function deploySettlement(
   const { provider } = signer;
   if (provider === null) throw new AssayError('INTERNAL', 'deploySettlement: the signer has no provider');
   if (options.court !== undefined) checkCourtTerms(options.court);
+  if (isGame(options.game)) checkGameTerms(options.game.terms);
   const what = 'deploying the settlement contracts';
   const { chainId, deployer, nonce } = await guard(what, async () => ({
     chainId: (await provider.getNetwork()).chainId,
@@ -135,14 +160,19 @@ export async function deploySettlement(
   const token = options.token ?? (chainId === DEVELOPMENT_CHAIN_ID ? 'wrapped-native' : undefined);
   if (token === undefined) throw refused(`chain ${chainId}: name the settlement token`);
   const steps = plan(options, token);
-  const folders = isHead(options.verifier) ? ['src', 'src/direct'] : ['src'];
+  const folders = ['src'];
+  if (isHead(options.verifier)) folders.push('src/direct');
+  if (isGame(options.game)) {
+    folders.push('src/dispute');
+    if (options.game.step === 'float') folders.push('src/dispute/float');
+  }
   const artifacts = await compileContracts({ folders, ...progress.compile });
 
   let record = progress.record ?? { chainId, deployer, firstNonce: nonce, contracts: [] };
   if (record.chainId !== chainId || record.deployer !== deployer) {
     throw refused(`the record is of chain ${record.chainId} and account ${record.deployer}`);
   }
-  const addressOf = (name: DeployedContract['name']): Hex => {
+  const addressOf: AddressOf = (name) => {
     const i = steps.findIndex((step) => step.name === name);
     if (i < 0) return NOBODY;
     return getCreateAddress({ from: deployer, nonce: record.firstNonce + i }).toLowerCase() as Hex;
@@ -161,6 +191,7 @@ export async function deploySettlement(
     progress.onRecord?.(record);
   }
   const court = addressOf('QuorumCourt');
+  const game = isGame(options.game) ? addressOf('DisputeGame') : (options.game ?? NOBODY);
   const verifier = isHead(options.verifier) ? addressOf('DirectVerifier') : (options.verifier ?? NOBODY);
   return {
     ...record,
@@ -169,17 +200,20 @@ export async function deploySettlement(
     token: token === 'wrapped-native' ? addressOf('WrappedNative') : token,
     verifier,
     court,
-    policyHashes: policiesOf(options, verifier, court).map(policyHash),
+    game,
+    policyHashes: policiesOf(options, verifier, court, game).map(policyHash),
     fromBlock: record.contracts[0]!.blockNumber,
   };
 }
 
 function plan(options: SettlementOptions, token: Hex | 'wrapped-native'): readonly Step[] {
-  const { court, governor, guardian, clock = 'timestamp' } = options;
+  const { court, game, governor, guardian, clock = 'timestamp' } = options;
   if (options.policies.length === 0) throw refused('at least one policy is needed, or no order can ever be opened');
   // The judges' addresses are not known yet; which they are makes no difference to the check.
-  const [anyVerifier, anyCourt] = [options.verifier, court].map((judge) => (judge === undefined ? NOBODY : governor));
-  policiesOf(options, anyVerifier!, anyCourt!).forEach(checkPolicy);
+  const [anyVerifier, anyCourt, anyGame] = [options.verifier, court, game].map((judge) =>
+    judge === undefined ? NOBODY : governor,
+  );
+  policiesOf(options, anyVerifier!, anyCourt!, anyGame!).forEach(checkPolicy);
   const unit = clock === 'timestamp' ? 1 : SLOT_SECONDS;
   const days = (count: number): number => (count * DAY_SECONDS) / unit;
   const steps: Step[] = [];
@@ -193,6 +227,16 @@ function plan(options: SettlementOptions, token: Hex | 'wrapped-native'): readon
   if (court !== undefined) {
     steps.push({ name: 'QuorumCourt', args: (at) => [at('ReceiptRollup'), at('Escrow'), court] });
   }
+  if (isGame(game)) {
+    const { terms, step, maxContraction = MAX_CONTRACTION } = game;
+    if (step === 'integer') steps.push({ name: 'IntegerStep', args: () => [maxContraction] });
+    if (step === 'float') steps.push({ name: 'FloatStep', args: () => [] });
+    const stepAt = (at: AddressOf): Hex => {
+      if (step === 'integer') return at('IntegerStep');
+      return step === 'float' ? at('FloatStep') : step;
+    };
+    steps.push({ name: 'DisputeGame', args: (at) => [at('ReceiptRollup'), at('Escrow'), stepAt(at), terms] });
+  }
   steps.push({
     name: 'Escrow',
     args: (at) => [
@@ -204,15 +248,24 @@ function plan(options: SettlementOptions, token: Hex | 'wrapped-native'): readon
       options.policyDelay ?? days(7),
       options.maxFreeze ?? days(7),
       options.coolDown ?? days(30),
-      policiesOf(options, isHead(verifier) ? at('DirectVerifier') : (verifier ?? NOBODY), at('QuorumCourt')),
+      policiesOf(
+        options,
+        isHead(verifier) ? at('DirectVerifier') : (verifier ?? NOBODY),
+        at('QuorumCourt'),
+        isGame(game) ? at('DisputeGame') : (game ?? NOBODY),
+      ),
     ],
   });
   steps.push({ name: 'ReceiptRollup', args: (at) => [at('Escrow')] });
   return steps;
 }
 
-function policiesOf({ policies, game }: SettlementOptions, verifier: Hex, court: Hex): Policy[] {
-  return policies.map((policy) => ({ ...policy, verifier, game: game ?? NOBODY, court }));
+function policiesOf({ policies }: SettlementOptions, verifier: Hex, court: Hex, game: Hex): Policy[] {
+  return policies.map((policy) => ({ ...policy, verifier, game, court }));
+}
+
+function isGame(game: Hex | GameOptions | undefined): game is GameOptions {
+  return typeof game === 'object';
 }
 
 function isHead(verifier: Hex | SrsHead | undefined): verifier is SrsHead {

@@ -183,6 +183,21 @@ export class EscrowClient extends ContractClient {
     return this.callOf('retireNode', [signer]);
   }
 
+  /** Between free balances. */
+  transferCall(to: Hex, amount: bigint): Call {
+    return this.callOf('transfer', [to, amount]);
+  }
+
+  /** Lets a contract, as a dispute game, take so much of the caller's free balance. @param amount 2^256 - 1: any */
+  allowCall(spender: Hex, amount: bigint): Call {
+    return this.callOf('approve', [spender, amount]);
+  }
+
+  /** What `spender` may take of a free balance; of the token itself, see `allowanceOf`. */
+  async allowedOf(owner: Hex, spender: Hex, blockTag: BlockTag = 'latest'): Promise<bigint> {
+    return (await this.view('allowanceOf', [owner, spender], blockTag)) as bigint;
+  }
+
   async freeOf(account: Hex, blockTag: BlockTag = 'latest'): Promise<bigint> {
     return (await this.view('freeOf', [account], blockTag)) as bigint;
   }
@@ -402,6 +417,7 @@ function equivocationValues(found: Equivocation): unknown[] {
   return [place, receiptValue(other), signature, otherSignature, beneficiary, salt];
 }
 
-function boundOrderValue({ order, receipt, header, index }: BoundOrder): Record<string, unknown> {
+/** As the contracts are told. @throws AssayError RECEIPT_FIELD_INVALID */
+export function boundOrderValue({ order, receipt, header, index }: BoundOrder): Record<string, unknown> {
   return { order: orderValue(order), receipt: receiptValue(receipt), header: headerValue(header), index };
 }

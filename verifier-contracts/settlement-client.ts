@@ -1,6 +1,6 @@
 /**
  * A deployment as a stranger finds it who knows a chain and the rollup's address, and nothing else:
- *   rollup -> escrow -> settlement token; policy (by its hash) -> court.
+ *   rollup -> escrow -> settlement token; policy (by its hash) -> court, game.
  */
 import type { Provider, Signer } from 'ethers';
 import { AssayError } from '../common/errors.js';
@@ -9,6 +9,7 @@ import { chainError } from './chain-error.js';
 import { type ChainContext, settlementErrors } from './contract-client.js';
 import { CourtClient } from './court-client.js';
 import { EscrowClient, escrowInterface } from './escrow-client.js';
+import { GameClient } from './game-client.js';
 import { NOBODY, policyHash as hashPolicy, type Policy } from './policy.js';
 import { refuseDevelopmentKeys } from './refuse-development-keys.js';
 import { RollupClient, rollupInterface } from './rollup-client.js';
@@ -31,6 +32,8 @@ export interface PolicyTerms {
   readonly policy: Policy;
   /** Judge of the sampled lane; null where that lane is closed. */
   readonly court: CourtClient | null;
+  /** Judge of the optimistic lane; null where that lane is closed. */
+  readonly game: GameClient | null;
 }
 
 export class SettlementClient implements PolicyTerms {
@@ -41,6 +44,7 @@ export class SettlementClient implements PolicyTerms {
     readonly policyHash: Hex,
     readonly policy: Policy,
     readonly court: CourtClient | null,
+    readonly game: GameClient | null,
   ) {}
 
   /**
@@ -75,7 +79,8 @@ export class SettlementClient implements PolicyTerms {
     const escrow = new EscrowClient(context, escrowAddress, token);
     const hash = options.policyHash ?? (await newestOpenPolicy(context, escrow));
     const terms = await termsOf(context, escrow, hash);
-    return new SettlementClient(context, new RollupClient(context), escrow, hash, terms.policy, terms.court);
+    const { policy, court, game } = terms;
+    return new SettlementClient(context, new RollupClient(context), escrow, hash, policy, court, game);
   }
 
   get provider(): Provider {
@@ -86,7 +91,7 @@ export class SettlementClient implements PolicyTerms {
     return this.context.domain;
   }
 
-  /** Policy and court of a job under another policy. @throws AssayError as `connect` */
+  /** Policy and judges of a job under another policy. @throws AssayError as `connect` */
   async termsOf(policyHash: Hex): Promise<PolicyTerms> {
     return policyHash === this.policyHash ? this : termsOf(this.context, this.escrow, policyHash);
   }
@@ -97,10 +102,10 @@ async function termsOf(context: ChainContext, escrow: EscrowClient, policyHash: 
   if (hashPolicy(policy) !== policyHash) {
     throw new AssayError('CHAIN_MISMATCH', `escrow ${escrow.address}: policy ${policyHash} is not what its hash says`);
   }
-  if (policy.court === NOBODY) return { policyHash, policy, court: null };
-  const court = await CourtClient.at(context, policy.court);
-  refuseDevelopmentKeys(context.domain.chainId, court.terms.auditors);
-  return { policyHash, policy, court };
+  const court = policy.court === NOBODY ? null : await CourtClient.at(context, policy.court);
+  if (court !== null) refuseDevelopmentKeys(context.domain.chainId, court.terms.auditors);
+  const game = policy.game === NOBODY ? null : await GameClient.at(context, policy.game);
+  return { policyHash, policy, court, game };
 }
 
 async function newestOpenPolicy(context: ChainContext, escrow: EscrowClient): Promise<Hex> {

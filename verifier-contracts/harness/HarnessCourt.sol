@@ -16,6 +16,10 @@ contract HarnessCourt is ICourt {
         address reporter;
     }
 
+    /// As a dispute game has them: where it stands for one, clients ask.
+    uint32 public constant window = 30;
+    address public immutable step = address(this);
+
     mapping(bytes32 batchHash => mapping(uint256 index => Ruling)) private _rulings;
     mapping(bytes32 batchHash => mapping(uint256 index => Award)) private _awards;
 

@@ -4,7 +4,7 @@
  */
 import { hexlify, keccak256 } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { inputRoot, outputRoot, type CommittedInfo } from '../../graph/commitment/index.js';
+import { FLOAT_RANGE, inputRoot, outputRoot, type CommittedInfo } from '../../graph/commitment/index.js';
 import type { IntegerGraph } from '../../graph/integer/types.js';
 import { sizeOf } from '../../graph/tensor.js';
 import { Draw } from '../../prover/audit/draw.js';
@@ -271,6 +271,7 @@ describe('what the program and the items leave no room for is refused', () => {
   it.each<[string, CommittedInfo]>([
     ['lo', { shape: [2, 17], range: { lo: -1, hi: 126 }, layout: [0, 1] }],
     ['hi', { shape: [2, 17], range: { lo: 0, hi: 254 }, layout: [0, 1] }],
+    ['float32', { shape: [2, 17], range: FLOAT_RANGE, layout: [0, 1] }],
     ['shape', { shape: [17, 2], range: { lo: 0, hi: 255 }, layout: [0, 1] }],
     ['rank', { shape: [34], range: { lo: 0, hi: 255 }, layout: [0] }],
     ['an axis of 1 more', { shape: [2, 17, 1], range: { lo: 0, hi: 255 }, layout: [0, 1, 2] }],
@@ -283,6 +284,7 @@ describe('what the program and the items leave no room for is refused', () => {
   it.each<[string, CommittedInfo]>([
     ['lo', { shape: [3, 4], range: { lo: -301, hi: 300 }, layout: [0, 1] }],
     ['hi', { shape: [3, 4], range: { lo: -300, hi: 301 }, layout: [0, 1] }],
+    ['float32', { shape: [3, 4], range: FLOAT_RANGE, layout: [0, 1] }],
     ['shape', { shape: [4, 3], range: { lo: -300, hi: 300 }, layout: [0, 1] }],
     ['rank', { shape: [12], range: { lo: -300, hi: 300 }, layout: [0] }],
   ])('header of an output: %s', async (_name, info) => {
@@ -293,6 +295,7 @@ describe('what the program and the items leave no room for is refused', () => {
   it.each<[string, CommittedInfo]>([
     ['a range that misses the first label', { shape: [3, 1], range: { lo: 1, hi: 3 }, layout: [0, 1] }],
     ['a range that misses the last label', { shape: [3, 1], range: { lo: 0, hi: 2 }, layout: [0, 1] }],
+    ['float32', { shape: [3, 1], range: FLOAT_RANGE, layout: [0, 1] }],
     ['more elements', { shape: [3, 2], range: { lo: 0, hi: 3 }, layout: [0, 1] }],
     ['fewer elements', { shape: [1], range: { lo: 0, hi: 3 }, layout: [0] }],
   ])('header of an arg-max: %s', async (_name, info) => {

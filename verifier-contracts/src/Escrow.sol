@@ -92,6 +92,7 @@ contract Escrow is IEscrow {
     EscrowChecks private immutable _checks;
 
     mapping(address account => uint256) public override freeOf;
+    mapping(address owner => mapping(address spender => uint256)) public override allowanceOf;
     mapping(address signer => Node) public override nodeOf;
     mapping(bytes32 policyHash => Policy) private _policies;
     mapping(bytes32 policyHash => uint48) public override policyOpenFrom;
@@ -177,6 +178,21 @@ contract Escrow is IEscrow {
         _send(to, amount);
     }
 
+    function transfer(address to, uint256 amount) external override nonReentrant live {
+        _move(msg.sender, to, amount);
+    }
+
+    function approve(address spender, uint256 amount) external override nonReentrant live {
+        allowanceOf[msg.sender][spender] = amount;
+    }
+
+    function transferFrom(address from, address to, uint256 amount) external override nonReentrant live {
+        uint256 allowance = allowanceOf[from][msg.sender];
+        if (allowance < amount) revert InsufficientAllowance(from, msg.sender, allowance, amount);
+        if (allowance != type(uint256).max) allowanceOf[from][msg.sender] = allowance - amount;
+        _move(from, to, amount);
+    }
+
     function fundReserve(uint256 amount) external override nonReentrant live {
         _take(msg.sender, amount);
         _reserve += amount;
@@ -206,6 +222,11 @@ contract Escrow is IEscrow {
         unchecked {
             freeOf[account] = free - amount;
         }
+    }
+
+    function _move(address from, address to, uint256 amount) private {
+        _take(from, amount);
+        _credit(to, amount);
     }
 
     /// @dev The last step of every call that pays out.
@@ -424,6 +445,16 @@ contract Escrow is IEscrow {
             undelivered: undelivered,
             openDemands: uint8(waiting)
         });
+    }
+
+    function leafOf(bytes32 orderHash)
+        external
+        view
+        override
+        returns (bytes32 leaf, address account, OrderState state)
+    {
+        StoredOrder storage stored = _orders[orderHash];
+        return (stored.leaf, stored.account, stored.state);
     }
 
     function _orderHash(Order calldata order) private view returns (bytes32) {

@@ -131,6 +131,8 @@ struct OrderView {
 ///   Slashed   price, surcharge -> requester; earmark back; the lock pays, in this order, the gas of the call that told,
 ///             the drawn checker's fee, the bounty
 ///   deposits  of answered demands, where the leaf is not dead: table cost -> who answered; all else -> requester
+/// In the optimistic lane the court of a dead leaf is itself who is paid gas and bounty (ICourt.awardOf): it has an account
+/// here, and passes them on.
 interface IEscrow {
     event Deposited(address indexed account, uint256 amount);
     event Withdrawn(address indexed account, address to, uint256 amount);
@@ -169,6 +171,7 @@ interface IEscrow {
     error Reentrant();
     error Unauthorized(address caller);
     error InsufficientFree(address account, uint256 free, uint256 wanted);
+    error InsufficientAllowance(address owner, address spender, uint256 allowance, uint256 wanted);
     error InsufficientReserve(uint256 available, uint256 wanted);
     /// The token moved another amount than asked: fee on transfer, or rebasing.
     error TokenAmount(uint256 expected, uint256 moved);
@@ -219,6 +222,18 @@ interface IEscrow {
     function withdraw(uint256 amount, address to) external;
 
     function freeOf(address account) external view returns (uint256);
+
+    /// @notice Moves `amount` of the caller's free balance to that of `to`. Without an event of its own, as the two below:
+    /// a contract that is an account here tells what it moves.
+    function transfer(address to, uint256 amount) external;
+
+    /// @notice Lets `spender` move `amount` of the caller's free balance; 2^256 - 1: without limit, and never less by it.
+    function approve(address spender, uint256 amount) external;
+
+    /// @notice Moves `amount` of what `from` has allowed to the caller.
+    function transferFrom(address from, address to, uint256 amount) external;
+
+    function allowanceOf(address owner, address spender) external view returns (uint256);
 
     /// @notice Moves `amount` of the caller's free balance to the reserve that audits are paid from.
     function fundReserve(uint256 amount) external;
@@ -287,6 +302,11 @@ interface IEscrow {
     function settle(Settlement[] calldata settlements) external returns (uint256 settled);
 
     function orderOf(bytes32 orderHash) external view returns (OrderView memory);
+
+    /// @notice Of `orderOf` what a court asks for at every call.
+    /// @return leaf that the order is bound to, for ever; zero until bound
+    /// @return account behind the executor
+    function leafOf(bytes32 orderHash) external view returns (bytes32 leaf, address account, OrderState state);
 
     // --- Delivery
 

@@ -5,7 +5,8 @@ import {OutputOpening, OutputRange} from "./IEscrow.sol";
 
 /// @title Commitments to tensors and to the outputs of a job; graph/commitment/ states them byte by byte
 /// @notice Symbols: L elements in committed order, n = ceil(L / 64) chunks, lo..hi the declared range, w the bytes of
-/// an element (1, 2 or 4, by lo..hi).
+/// an element (1, 2 or 4, by lo..hi). A range that ends before it begins is the mark of float32: lo = 2^31 - 1,
+/// hi = -2^31, w = 4; no other such range is one. Readers of integers compare lo..hi with a range of integers.
 ///   chunk   = keccak(0x10 | uint32 i | uint8 elements | elements), tree over them with nodes keccak(0x11 | left | right)
 ///   tensor  = keccak(0x12 | header | tree value),
 ///             header = int32 lo | int32 hi | uint8 rank | uint32 sides | uint8 layout axes | uint32 items | uint32 n
@@ -124,7 +125,8 @@ library TensorTree {
             word := calldataload(add(order, rank))
             items := shr(224, word)
             chunks := and(shr(192, word), 0xffffffff)
-            valid := and(eq(size, add(17, mul(5, rank))), iszero(sgt(lo, hi)))
+            valid := or(iszero(sgt(lo, hi)), and(eq(lo, 0x7fffffff), eq(hi, not(0x7fffffff))))
+            valid := and(eq(size, add(17, mul(5, rank))), valid)
             elements := items
             let axes := 0
             for { let i := 0 } lt(i, mul(rank, valid)) { i := add(i, 1) } {
@@ -140,8 +142,9 @@ library TensorTree {
         header = Header(lo, hi, items, elementWidth(lo, hi), elements, chunks);
     }
 
-    /// @notice Bytes that hold every integer of lo..hi, two's complement where lo < 0.
+    /// @notice Bytes that hold every integer of lo..hi, two's complement where lo < 0; those of a float32 where lo > hi.
     function elementWidth(int256 lo, int256 hi) internal pure returns (uint256) {
+        if (lo > hi) return 4;
         if (lo < 0 ? lo >= -0x80 && hi < 0x80 : hi < 0x100) return 1;
         if (lo < 0 ? lo >= -0x8000 && hi < 0x8000 : hi < 0x10000) return 2;
         return 4;

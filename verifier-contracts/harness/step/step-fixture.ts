@@ -1,0 +1,117 @@
+/** A private chain with IntegerStep on it, and what its tests ask of it. */
+import { AbiCoder, ContractFactory, Interface, Wallet, type Contract, type InterfaceAbi } from 'ethers';
+import { LANES, type Hex, type Receipt } from '../../../receipts/types.js';
+import { anvilKey, startAnvil } from '../../anvil.js';
+import { compileContracts } from '../../build.js';
+import { connectChain } from '../../connect-chain.js';
+import { FAULTS, type Fault } from '../../dispute-types.js';
+
+/** Compiling these contracts takes a minute of a core, on a machine that may be busy with other tests. */
+export const COMPILE_TIMEOUT_MS = 300_000;
+
+/** Gas of a call that no block would hold: many steps are asked in one. */
+const CALL_GAS = 2n ** 40n;
+
+export interface StepCase {
+  readonly receipt: Receipt;
+  readonly fault: Fault;
+  readonly evidence: Hex;
+}
+
+export type StepAnswer =
+  | { readonly verdict: 'fault'; readonly faultId: Hex; readonly relies: readonly { nodeId: Hex; contentHash: Hex }[] }
+  | { readonly verdict: 'right' }
+  | { readonly verdict: 'invalid' | 'undetermined'; readonly reason: string }
+  | { readonly verdict: 'needsSums'; readonly length: number };
+
+export interface StepChain {
+  readonly harness: Contract;
+  /** Answers of IStep.judge. */
+  judge(cases: readonly StepCase[]): Promise<StepAnswer[]>;
+  /** Gas of a transaction that calls judge and nothing else, calldata counted. */
+  transactionGas(given: StepCase): Promise<number>;
+  /** Name of the error of requireStatement, or null. */
+  requireStatement(receipt: Receipt, node: readonly unknown[], evidence: Hex): Promise<string | null>;
+  stop(): Promise<void>;
+}
+
+export const onChain = (receipt: Receipt): unknown => ({ ...receipt, lane: LANES[receipt.lane] });
+
+/** @param maxContraction of the step contract. */
+export async function deployStep(maxContraction: number): Promise<StepChain> {
+  const anvil = await startAnvil();
+  const provider = await connectChain(anvil.url);
+  const stop = async (): Promise<void> => {
+    provider.destroy();
+    await anvil.stop();
+  };
+  try {
+    const artifacts = await compileContracts({
+      folders: ['src/dispute', 'harness/step'],
+    });
+    const signer = new Wallet(anvilKey(0), provider);
+    const deploy = async (name: string, ...args: unknown[]): Promise<Contract> => {
+      const { abi, bytecode } = artifacts[name]!;
+      const contract = await new ContractFactory(abi as InterfaceAbi, bytecode, signer).deploy(...args);
+      return (await contract.waitForDeployment()) as Contract;
+    };
+    const step = await deploy('IntegerStep', maxContraction);
+    const harness = await deploy('StepHarness', await step.getAddress());
+    const errors = new Interface(artifacts['IntegerStep']!.abi as InterfaceAbi);
+    const to = await harness.getAddress();
+    return {
+      harness,
+      judge: async (cases) => {
+        const data = harness.interface.encodeFunctionData('judgeMany', [
+          cases.map(({ receipt, fault, evidence }) => [onChain(receipt), FAULTS.indexOf(fault), evidence]),
+        ]);
+        const result = await provider.call({ to, data, gasLimit: CALL_GAS });
+        const [answers] = harness.interface.decodeFunctionResult('judgeMany', result) as unknown as [
+          { found: boolean; data: string }[],
+        ];
+        return answers.map(({ found, data: answer }) => answerOf(errors, found, answer));
+      },
+      transactionGas: async ({ receipt, fault, evidence }) =>
+        Number(await step.getFunction('judge').estimateGas(onChain(receipt), FAULTS.indexOf(fault), evidence)),
+      requireStatement: async (receipt, node, evidence) => {
+        const call = errors.encodeFunctionData('requireStatement', [onChain(receipt), node, evidence]);
+        try {
+          await provider.call({ to: await step.getAddress(), data: call });
+          return null;
+        } catch (error) {
+          const { data } = error as { data?: string };
+          return errors.parseError(data ?? '0x')?.name ?? `unnamed: ${data}`;
+        }
+      },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function answerOf(errors: Interface, found: boolean, data: string): StepAnswer {
+  if (found) {
+    const [finding] = AbiCoder.defaultAbiCoder().decode(
+      ['tuple(bytes32 faultId, tuple(bytes32 nodeId, bytes32 contentHash)[] relies)'],
+      data,
+    ) as unknown as [{ faultId: Hex; relies: { nodeId: Hex; contentHash: Hex }[] }];
+    const relies = finding.relies.map(({ nodeId, contentHash }) => ({ nodeId, contentHash }));
+    return { verdict: 'fault', faultId: finding.faultId, relies };
+  }
+  const error = data === '0x' ? null : errors.parseError(data);
+  switch (error?.name) {
+    case 'NoFault':
+      return { verdict: 'right' };
+    case 'EvidenceInvalid':
+      return { verdict: 'invalid', reason: error.args[0] as string };
+    case 'Undetermined':
+      return { verdict: 'undetermined', reason: error.args[0] as string };
+    case 'NeedsSums':
+      return { verdict: 'needsSums', length: Number(error.args[0]) };
+    default:
+      // A panic, a call that the encoding cannot be read for, or gas that ran out.
+      return { verdict: 'invalid', reason: `revert ${data.slice(0, 74)}` };
+  }
+}
