@@ -12,11 +12,7 @@ export const pipelineSettings = z.strictObject({
   /** Redis for the queue instead of the database. */
   redisUrl: z.string().min(1).optional(),
   openLanes: z
-    .array(
-      z.enum(['sampled', 'zk'], {
-        error: 'only the lanes `sampled` and `zk` can be opened; this build implements no other',
-      }),
-    )
+    .array(z.enum(['sampled', 'optimistic', 'zk'], { error: 'the lanes are `sampled`, `optimistic` and `zk`' }))
     .min(1)
     .default(['sampled']),
   /** An order that can be opened waits at most this long for others to be opened with. */

@@ -67,11 +67,17 @@ export const ZK_FAIL_POINTS = [
   'post-proved.after-mined',
 ] as const;
 
+/** Those that only jobs of the optimistic lane pass. */
+export const OPTIMISTIC_FAIL_POINTS = ['challenge.before-status-stored'] as const;
+
 /** Those that only orders pass that end without a receipt on chain. */
 export const EXPIRE_FAIL_POINTS = ['expire.before-sign', 'expire.after-stored', 'expire.after-mined'] as const;
 
 export type FailPoint =
-  (typeof FAIL_POINTS)[number] | (typeof ZK_FAIL_POINTS)[number] | (typeof EXPIRE_FAIL_POINTS)[number];
+  | (typeof FAIL_POINTS)[number]
+  | (typeof ZK_FAIL_POINTS)[number]
+  | (typeof OPTIMISTIC_FAIL_POINTS)[number]
+  | (typeof EXPIRE_FAIL_POINTS)[number];
 
 export function failPoint(name: FailPoint): void {
   if (name !== wantedName) return;

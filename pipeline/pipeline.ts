@@ -1,11 +1,12 @@
 /**
  * The pipeline: an order goes in, a receipt that the chain vouches for comes out, and the money goes where it says.
  *
- *   order    accept -> (opening) -> run -> sign -> (sealing) -> (batched) -> done                       sampled lane
+ *   order    accept -> (opening) -> run -> sign -> (sealing) -> (batched) -> done                       sampled, optimistic lane
  *                                              \-> prove -> verify -> (sealing) -> (batched) -> done    zk lane
  *            any step after the opening -> expire -> done                                      without a receipt on chain
  *   opening  open -> done
  *   batch    post -> audit -> settle -> pay -> done      sampled lane
+ *            post -> challenge -> pay -> done            optimistic lane
  *            post -> pay -> done                         zk lane: one receipt, with its proof
  *
  * An order is real money from its opening on: the requester's price and the executor's lock are held by Escrow before
@@ -51,6 +52,7 @@ import { quoteOrder, type Quote, type QuoteRequest } from './quote.js';
 import { readJob, type JobView } from './read-job.js';
 import { acceptOrder } from './stages/accept.js';
 import { auditBatch } from './stages/audit.js';
+import { awaitChallenges } from './stages/challenge.js';
 import type { StageContext } from './stages/context.js';
 import { expireOrder } from './stages/expire.js';
 import { onStageFailure } from './stages/on-failure.js';
@@ -162,6 +164,7 @@ export class Pipeline {
         post: bind(postBatch),
         audit: bind(auditBatch),
         settle: bind(settleBatch),
+        challenge: bind(awaitChallenges),
         pay: bind(payBatch),
         expire: bind(expireOrder),
       },

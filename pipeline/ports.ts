@@ -22,9 +22,9 @@ export interface Roots {
 export interface Execution extends Roots {
   /** One array per graph output. */
   readonly outputs: readonly Int32Array[];
-  /** Every slot in `slotsOf` order, where the executor hands over its trace. */
+  /** The committed slots, in their order, where the executor hands over its trace. */
   readonly slots?: readonly Int32Array[];
-  /** Number of slots under traceRoot. */
+  /** Number of the model's slots. */
   readonly opCount: number;
 }
 
@@ -182,6 +182,16 @@ export interface CourtPort {
   auditDeadlineOf(header: BatchHeader): number;
 }
 
+/** The judge of the optimistic lane under one policy. */
+export interface GamePort {
+  /** From the commit, by the contract's clock, in which a receipt may be challenged. */
+  readonly window: number;
+  /** Products that one step on chain may have. */
+  readonly maxContraction: number;
+  /** Last time, by the contract's clock, at which a receipt that nobody has challenged may be. */
+  windowEndOf(header: BatchHeader): number;
+}
+
 /**
  * One deployment of the settlement contracts on one chain. Every method that asks the node throws CHAIN_UNAVAILABLE when
  * it does not answer.
@@ -200,6 +210,8 @@ export interface ChainPort {
 
   /** The contract's clock, which all times of orders and batches are by. */
   clock(): Promise<number>;
+  /** Gas that the chain takes in one unit of that clock. */
+  gasPerTick(): Promise<number>;
   /** What keeps the order from being opened now. */
   openFaultOf(order: SignedOrder): Promise<OpenFault>;
   /** @param block the order as of that block; default: the newest */
@@ -214,6 +226,8 @@ export interface ChainPort {
   hasCode(account: Hex): Promise<boolean>;
   /** @throws AssayError LANE_CLOSED where the policy closes the sampled lane */
   courtOf(policyHash: Hex): Promise<CourtPort>;
+  /** @throws AssayError LANE_CLOSED where the policy closes the optimistic lane */
+  gameOf(policyHash: Hex): Promise<GamePort>;
   /** Header of a batch as its commit published it, or null where that transaction committed no such batch. */
   headerIn(commitTransaction: Hex, batchHash: Hex): Promise<BatchHeader | null>;
   /** @param block the status as of that block */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { AssayError } from '../common/errors.js';
 import { LANES, type Lane } from '../receipts/types.js';
 import type { ProofForecast } from './ports.js';
-import { routeJob, type ProofProspect, type RoutingQuestion } from './routing.js';
+import { routeJob, type DisputeProspect, type ProofProspect, type RoutingQuestion } from './routing.js';
 
 const ALL: Lane[] = ['zk', 'optimistic', 'sampled'];
 const small: RoutingQuestion = {
@@ -20,6 +20,7 @@ const small: RoutingQuestion = {
     forecast: { rounds: 38, proofBytes: 5_643, memoryBytes: 50_724_864, srsPoints: 16_384, proveMs: 4_058 },
     limits: { memoryBytes: 1e9, srsPoints: 16_384, proveMs: 300_000 },
   },
+  dispute: { kind: 'possible', windowMs: 3_600_000 },
 };
 const withForecast = (change: Partial<ProofForecast>): RoutingQuestion => {
   const { forecast, limits } = small.proof as Extract<ProofProspect, { kind: 'predicted' }>;
@@ -96,6 +97,19 @@ describe('routing policy', () => {
     );
   });
 
+  it('refuses a dispute that cannot be played, and one that ends too late for who did not ask for it', () => {
+    const optimistic: RoutingQuestion = { ...small, open: ALL, requested: 'optimistic' };
+    expect(routeJob(optimistic).reasons).toContain('optimistic: requested, open and suited');
+    const impossible = closed({ ...optimistic, dispute: { kind: 'impossible', reason: 'layer `fc` is too long' } });
+    expect(impossible.message).toContain('optimistic: layer `fc` is too long');
+    expect(closed({ ...optimistic, dispute: null }).message).toContain('optimistic: no dispute game was asked');
+    const auto: RoutingQuestion = { ...optimistic, requested: 'auto', valueAtRisk: 10n ** 18n, parameters: 5e6 };
+    expect(routeJob({ ...auto, finalWithinMs: 3_600_000 }).lane).toBe('optimistic');
+    const late = routeJob({ ...auto, finalWithinMs: 3_599_999 });
+    expect(late.lane).toBe('sampled');
+    expect(late.reasons.join()).toContain('final after a challenge window of 3600000 ms, wanted within 3599999 ms');
+  });
+
   it('never answers with a lane that is closed, and always gives a reason', () => {
     fc.assert(
       fc.property(
@@ -109,6 +123,7 @@ describe('routing policy', () => {
           requested: fc.constantFrom('auto' as const, ...ALL),
           open: fc.subarray(ALL),
           proof: fc.constantFrom<ProofProspect | null>(null, { kind: 'impossible', reason: 'no' }, small.proof),
+          dispute: fc.constantFrom<DisputeProspect | null>(null, { kind: 'impossible', reason: 'no' }, small.dispute),
         }),
         (question) => {
           try {
@@ -117,6 +132,7 @@ describe('routing policy', () => {
             expect(Object.keys(LANES)).toContain(lane);
             if (question.requested !== 'auto') expect(lane).toBe(question.requested);
             if (lane === 'zk') expect(question.proof?.kind).toBe('predicted');
+            if (lane === 'optimistic') expect(question.dispute?.kind).toBe('possible');
             if (question.arithmetic === 'float') expect(lane).toBe('sampled');
             expect(reasons.length).toBeGreaterThan(1);
           } catch (error) {

@@ -17,6 +17,13 @@ export type ProofProspect =
       readonly limits: Pick<ProofForecast, 'memoryBytes' | 'srsPoints' | 'proveMs'>;
     };
 
+/** What is known of disputes about the job. */
+export type DisputeProspect =
+  /** The contract could not recompute every step of the model. */
+  | { readonly kind: 'impossible'; readonly reason: string }
+  /** From the commit until it is final where nobody challenges, in ms. */
+  | { readonly kind: 'possible'; readonly windowMs: number };
+
 export interface RoutingQuestion {
   /** Multiply-accumulates of one item; 0 where unknown (a float model that was not compiled). */
   readonly macs: number;
@@ -34,6 +41,8 @@ export interface RoutingQuestion {
   readonly open: readonly Lane[];
   /** Null where nobody was asked, the lane being closed. */
   readonly proof: ProofProspect | null;
+  /** Null where nobody was asked, the lane being closed. */
+  readonly dispute: DisputeProspect | null;
 }
 
 export interface RoutingDecision {
@@ -46,8 +55,6 @@ export interface RoutingDecision {
 const ZK_MAX_PARAMETERS = 1_000_000;
 /** From this value on a proof is preferred to a sample: a sample lets a share of cheats through, and only fines them. */
 const ZK_VALUE = 10n ** 18n;
-/** A challenge window is at least this long; who needs finality sooner cannot use the optimistic lane. */
-const OPTIMISTIC_MIN_WINDOW_MS = 60 * 60 * 1000;
 
 /** Why a lane cannot serve this job whatever is open; null where it can. */
 function unsuited(lane: Lane, q: RoutingQuestion): string | null {
@@ -61,10 +68,18 @@ function unsuited(lane: Lane, q: RoutingQuestion): string | null {
   if (lane === 'optimistic') {
     if (q.arithmetic === 'float')
       return 'optimistic: a float trace differs between honest devices, so it cannot be disputed step by step';
-    if (q.finalWithinMs < OPTIMISTIC_MIN_WINDOW_MS) {
-      return `optimistic: final after a challenge window of at least ${OPTIMISTIC_MIN_WINDOW_MS} ms, wanted within ${q.finalWithinMs} ms`;
-    }
+    return undisputable(q);
   }
+  return null;
+}
+
+/** Why a wrong answer could not be disputed; null where it can. */
+function undisputable({ dispute, finalWithinMs, requested }: RoutingQuestion): string | null {
+  if (dispute === null) return 'optimistic: no dispute game was asked';
+  if (dispute.kind === 'impossible') return `optimistic: ${dispute.reason}`;
+  // Whoever names the lane knows that its answers are final late.
+  if (requested === 'auto' && finalWithinMs < dispute.windowMs)
+    return `optimistic: final after a challenge window of ${dispute.windowMs} ms, wanted within ${finalWithinMs} ms`;
   return null;
 }
 

@@ -5,7 +5,7 @@ import {
   decodeBundle,
   decodeOutputs,
   encodeInputs,
-  slotsOf,
+  committedTensors,
   type Bundle,
   type Samples,
   type Tensor,
@@ -113,12 +113,13 @@ function plainOutputs(
 }
 
 function traceLines(bundle: Bundle, samples: readonly (readonly Int32Array[])[]): string {
-  const slots = slotsOf(bundle.graph);
+  const { graph, committedSlots } = bundle;
+  const tensors = committedTensors(graph, committedSlots);
   return samples
     .flatMap((values, sample) =>
       values.map((slot, i) => {
-        const { name, shape } = bundle.graph.tensors[slots[i]!]!;
-        return `${JSON.stringify({ sample, slot: i, tensor: name, shape, values: [...slot] })}\n`;
+        const { name, shape } = graph.tensors[tensors[i]!]!;
+        return `${JSON.stringify({ sample, slot: committedSlots?.[i] ?? i, tensor: name, shape, values: [...slot] })}\n`;
       }),
     )
     .join('');

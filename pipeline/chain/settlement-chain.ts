@@ -5,11 +5,15 @@ import type { Hex } from '../../receipts/types.js';
 import { chainError } from '../../verifier-contracts/chain-error.js';
 import { settlementErrors } from '../../verifier-contracts/contract-client.js';
 import type { SettlementClient } from '../../verifier-contracts/settlement-client.js';
+import { stepLimit } from '../../verifier-contracts/step-limit.js';
 import { boundIn } from './bound-in.js';
 import type { ChainPort, Fees } from '../ports.js';
 
 /** Room above the estimate: another transaction mined in between may change what a call costs. */
 const GAS_ROOM_PERCENT = 25n;
+
+/** Blocks whose distance in time is looked at. */
+const PACE_BLOCKS = 16;
 
 /** What a transaction may take (EIP-7825). A dearer one would be signed, and never mined. */
 const MOST_GAS = 1n << 24n;
@@ -39,6 +43,8 @@ const FEE_TOO_LOW =
 export function settlementChain(client: SettlementClient): ChainPort {
   const provider: Provider = client.provider;
   const { escrow, rollup } = client;
+  /** By contract; they never change. */
+  const stepLimits = new Map<Hex, number>();
   const ask = async <T>(what: string, question: () => Promise<T>): Promise<T> => {
     try {
       return await question();
@@ -63,6 +69,19 @@ export function settlementChain(client: SettlementClient): ChainPort {
     commitProvedCall: (policyHash, receipts, salt, evidence) =>
       rollup.commitProvedCall(policyHash, receipts, salt, evidence),
     clock: () => escrow.clock(),
+    gasPerTick: async () => {
+      const newest = await ask('block', () => provider.getBlock('latest'));
+      if (newest === null) throw new AssayError('CHAIN_UNAVAILABLE', 'The chain has no newest block.');
+      const gas = Number(newest.gasLimit);
+      if (!(await escrow.clockMode()).startsWith('mode=timestamp')) return gas;
+      const numbers = Array.from({ length: Math.min(PACE_BLOCKS, newest.number) }, (_, i) => newest.number - 1 - i);
+      const blocks = await ask('blocks', () => Promise.all(numbers.map((number) => provider.getBlock(number))));
+      const times = [newest, ...blocks].flatMap((block) => (block === null ? [] : [block.timestamp]));
+      const gaps = times.slice(1).map((time, i) => times[i]! - time);
+      // The median: a clock that was put forward once is no pace.
+      const pace = gaps.sort((a, b) => a - b)[gaps.length >> 1] ?? 1;
+      return gas / Math.max(pace, 1);
+    },
     openFaultOf: (order) => escrow.openFaultOf(order),
     orderOf: (orderHash, block) => escrow.orderOf(orderHash, block),
     boundIn: (orderHash) => boundIn(client, orderHash),
@@ -72,6 +91,18 @@ export function settlementChain(client: SettlementClient): ChainPort {
       if (court === null)
         throw new AssayError('LANE_CLOSED', `Policy ${policyHash} has no court: its sampled lane is closed.`);
       return court;
+    },
+    gameOf: async (policyHash) => {
+      const { game } = await client.termsOf(policyHash);
+      if (game === null)
+        throw new AssayError('LANE_CLOSED', `Policy ${policyHash} has no dispute game: its optimistic lane is closed.`);
+      const known = stepLimits.get(game.step) ?? (await stepLimit(provider, game.step));
+      stepLimits.set(game.step, known);
+      return {
+        window: game.terms.window,
+        maxContraction: known,
+        windowEndOf: (header) => game.windowEndOf(header),
+      };
     },
     headerIn: (transaction, batchHash) => rollup.headerIn(transaction, batchHash),
     statusOf: (receipt, index, path, header, block) => rollup.statusOf(receipt, index, path, header, block),

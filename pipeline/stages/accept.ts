@@ -11,6 +11,7 @@ import { failPoint } from '../fail-points.js';
 import { fenced, type Claim } from '../work/claim.js';
 import type { StepEnd } from '../work/runner.js';
 import type { StageContext } from './context.js';
+import { isDisputeCapacityFull } from './dispute-capacity.js';
 import { executorOf } from './executor-of.js';
 import { loadOrder, type StoredOrder } from './load-order.js';
 import { openFault } from './open-fault.js';
@@ -24,6 +25,11 @@ export async function acceptOrder(context: StageContext, claim: Claim): Promise<
   const { database, chain, clock, pollMs } = context;
   const stored = await loadOrder(database, claim.subject);
   const { orderHash, order } = stored;
+  if (stored.acceptance === null && order.lane === 'optimistic' && (await isDisputeCapacityFull(context, order))) {
+    // Until earlier ones are final.
+    if ((await chain.clock()) > order.validUntil) throw openFault({ orderHash }, 'expired');
+    return { kind: 'wait', forMs: 4 * pollMs };
+  }
   const executorSignature = stored.acceptance ?? (await accepted(context, claim, stored));
   const fault = await chain.openFaultOf({ order, requesterSignature: stored.signature, executorSignature });
   if (fault === 'none') {

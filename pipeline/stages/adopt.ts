@@ -1,7 +1,7 @@
 /**
  * Copied commits. A signed receipt may be committed by anybody, so somebody who sees our commit on its way may send the same
  * receipts under his own name first. Nothing is lost: the order is bound, to a leaf of his batch. The receipts are followed
- * there, and that batch is audited and paid as if it were ours.
+ * there, and that batch is audited or watched, and paid, as if it were ours.
  */
 import { AssayError } from '../../common/errors.js';
 import { boundLeaf, MAX_BATCH, receiptStructHash } from '../../receipts/index.js';
@@ -10,6 +10,7 @@ import type { Queryable } from '../database/database.js';
 import type { BoundBatch } from '../ports.js';
 import { headerToJson } from '../store/order-json.js';
 import { enqueue, moveTo } from '../work/claim.js';
+import { AFTER_COMMIT } from '../work/steps.js';
 import type { StageContext } from './context.js';
 import { postedToJson, type BatchedReceipt } from './load-batch.js';
 import { writeChainState } from './write-chain-state.js';
@@ -84,7 +85,7 @@ export async function follow(tx: Queryable, unreadable: readonly Unreadable[], n
 export async function adopt(tx: Queryable, copies: readonly Copy[], now: number): Promise<void> {
   for (const { batch, index, orderHash } of copies) {
     const { batchHash, header, receipts } = batch;
-    const step = header.lane === 'zk' ? 'pay' : 'audit';
+    const step = AFTER_COMMIT[header.lane];
     const isNew = await tx.execute(
       `INSERT INTO assay.work (subject, kind, step, attempt, due_at, hinted_at) VALUES ($1, 'batch', $2, 1, $3, $3)
        ON CONFLICT (subject) DO NOTHING`,

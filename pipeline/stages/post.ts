@@ -14,6 +14,7 @@ import { failPoint } from '../fail-points.js';
 import { headerToJson } from '../store/order-json.js';
 import { moveTo, type Claim } from '../work/claim.js';
 import type { StepEnd } from '../work/runner.js';
+import { AFTER_COMMIT } from '../work/steps.js';
 import { adopt, findElsewhere, follow } from './adopt.js';
 import type { StageContext } from './context.js';
 import { loadBatch, postedToJson, type StoredBatch } from './load-batch.js';
@@ -106,7 +107,7 @@ async function committed(
   const { copies, unreadable } = await findElsewhere(context, left);
   return {
     kind: 'advance',
-    next: batch.lane === 'zk' ? 'pay' : 'audit',
+    next: AFTER_COMMIT[batch.lane],
     write: async (tx) => {
       await tx.execute(
         `UPDATE assay.batches SET commit_tx = $2, commit_block = $3, commit_block_hash = $4, header_json = $5, posted_json = $6

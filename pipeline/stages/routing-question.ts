@@ -1,7 +1,8 @@
 import { AssayError } from '../../common/errors.js';
+import { supports } from '../../fraud-proofs/step/supports.js';
 import type { Bundle } from '../../graph/index.js';
 import type { JobOrder, Lane } from '../../receipts/types.js';
-import type { ProofProspect, RoutingQuestion } from '../routing.js';
+import type { DisputeProspect, ProofProspect, RoutingQuestion } from '../routing.js';
 import type { StageContext } from './context.js';
 import { within } from './within.js';
 
@@ -11,12 +12,13 @@ import { within } from './within.js';
  * @throws AssayError PROVER_FAILED, NODE_TIMEOUT where a prover was to be asked and did not answer
  */
 export async function routingQuestion(
-  context: Pick<StageContext, 'openLanes' | 'provers' | 'proveTimeoutMs'>,
+  context: Pick<StageContext, 'openLanes' | 'provers' | 'proveTimeoutMs' | 'chain'>,
   bundle: Bundle,
   order: Pick<JobOrder, 'items' | 'price' | 'deliverBy'> & { readonly lane: Lane | 'auto' },
   now: number,
 ): Promise<RoutingQuestion> {
-  const wanted = context.openLanes.includes('zk') && (order.lane === 'zk' || order.lane === 'auto');
+  const isWanted = (lane: Lane): boolean =>
+    context.openLanes.includes(lane) && (order.lane === lane || order.lane === 'auto');
   return {
     macs: bundle.report.macs,
     parameters: bundle.report.parameters,
@@ -26,12 +28,20 @@ export async function routingQuestion(
     finalWithinMs: Math.max(0, order.deliverBy - now) * 1_000,
     requested: order.lane,
     open: context.openLanes,
-    proof: wanted ? await prospect(context, bundle, order.items) : null,
+    proof: isWanted('zk') ? await proofProspect(context, bundle, order.items) : null,
+    dispute: isWanted('optimistic') ? await disputeProspect(context, bundle) : null,
   };
 }
 
+/** By the game under whose policy new orders are taken. */
+async function disputeProspect({ chain }: Pick<StageContext, 'chain'>, { graph }: Bundle): Promise<DisputeProspect> {
+  const { window, maxContraction } = await chain.gameOf(chain.policyHash);
+  const reason = supports(graph, maxContraction);
+  return reason === null ? { kind: 'possible', windowMs: window * 1_000 } : { kind: 'impossible', reason };
+}
+
 /** By the first prover: those of a deployment are alike. */
-async function prospect(
+async function proofProspect(
   { provers, proveTimeoutMs }: Pick<StageContext, 'provers' | 'proveTimeoutMs'>,
   bundle: Bundle,
   items: number,

@@ -1,6 +1,6 @@
 /**
- * Sealing: receipts without a batch become one. Those of the sampled lane when there are enough of them or the oldest has
- * waited long enough; one of the zk lane is a batch by itself, since a proof is of one receipt.
+ * Sealing: receipts without a batch become one. Those of the sampled and the optimistic lane when there are enough of them
+ * or the oldest has waited long enough; one of the zk lane is a batch by itself, since a proof is of one receipt.
  */
 import { randomBytes } from 'node:crypto';
 import { batchHash, batchRoot, leafHash } from '../../receipts/index.js';
@@ -26,7 +26,7 @@ interface Waiting {
 const PROVED: SealRule = { size: 1, ageMs: 0 };
 
 /** @returns the hash of the batch that was sealed, or null where none was due. */
-export async function sealBatch(context: StageContext, sampled: SealRule): Promise<Hex | null> {
+export async function sealBatch(context: StageContext, unproved: SealRule): Promise<Hex | null> {
   const now = context.clock();
   const waiting = await context.database.query<Waiting>(
     `SELECT r.lane, r.receipt_json ->> 'policyHash' AS policy_hash, COUNT(*)::int AS count, MIN(r.signed_at) AS oldest
@@ -34,7 +34,7 @@ export async function sealBatch(context: StageContext, sampled: SealRule): Promi
       WHERE r.batch_hash IS NULL AND w.step = 'sealing' GROUP BY 1, 2`,
   );
   for (const group of waiting) {
-    const { size, ageMs } = group.lane === 'zk' ? PROVED : sampled;
+    const { size, ageMs } = group.lane === 'zk' ? PROVED : unproved;
     if (group.count < size && Number(group.oldest) > now - ageMs) continue;
     const sealed = await seal(context, group, size, now);
     if (sealed === null) continue;

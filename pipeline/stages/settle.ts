@@ -6,7 +6,6 @@
  * A reorganisation since the audit sends the batch back to it: the commit may be gone, or the seed another one.
  */
 import { AssayError } from '../../common/errors.js';
-import { batchRoot, boundIndexes, leafHash, merklePaths } from '../../receipts/index.js';
 import { failPoint } from '../fail-points.js';
 import type { CourtPort } from '../ports.js';
 import type { Claim } from '../work/claim.js';
@@ -14,6 +13,7 @@ import type { StepEnd } from '../work/runner.js';
 import type { StageContext } from './context.js';
 import { loadBatch, type StoredBatch } from './load-batch.js';
 import { performOnce, refusalOf } from './perform.js';
+import { readStatuses } from './read-statuses.js';
 import { signedVerdict } from './signed-verdict.js';
 import { windowClosed } from './window-closed.js';
 import { writeOutcomes } from './write-outcomes.js';
@@ -39,17 +39,8 @@ export async function settleBatch(context: StageContext, claim: Claim): Promise<
   }
   failPoint('settle.after-verdict-posted');
 
-  const leaves = batch.receipts.map(({ receiptHash }, index) => leafHash(index, header.lane, receiptHash));
-  if (batchRoot(leaves) !== header.batchRoot)
-    throw new AssayError('INTERNAL', `Batch ${batchHash}: the stored receipts do not give the posted root.`);
-  const block = (await chain.blockNumber()) - context.confirmations + 1;
-  const paths = merklePaths(leaves);
-  const statuses = await Promise.all(
-    batch.receipts.map(({ receipt }, index) => chain.statusOf(receipt, index, paths[index]!, header, block)),
-  );
-  if (statuses.includes('pending')) return { kind: 'wait', forMs: pollMs };
-  // A receipt that the commit bound and the contract does not know: the chain has been reorganised under our eyes.
-  if (boundIndexes(header).some((index) => statuses[index] === 'unknown')) return { kind: 'wait', forMs: pollMs };
+  const statuses = await readStatuses(context, batch);
+  if (statuses === null) return { kind: 'wait', forMs: pollMs };
   failPoint('settle.before-status-stored');
   return { kind: 'advance', next: 'pay', write: (tx) => writeOutcomes(tx, context, batch, statuses) };
 }

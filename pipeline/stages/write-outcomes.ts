@@ -6,6 +6,7 @@ import type { StageContext } from './context.js';
 import type { StoredBatch } from './load-batch.js';
 
 const OUTCOMES: Partial<Record<ReceiptStatus, 'accepted' | 'rejected' | 'void' | 'failed'>> = {
+  'final-optimistic': 'accepted',
   'final-sampled': 'accepted',
   invalid: 'rejected',
   void: 'void',
@@ -32,7 +33,7 @@ export async function writeOutcomes(
     if (outcome === undefined)
       throw new AssayError(
         'INTERNAL',
-        `Batch ${batchHash}: receipt ${index} has the status ${status} after its verdict.`,
+        `Batch ${batchHash}: receipt ${index} has the status ${status}, and was to be final.`,
       );
     const error =
       outcome === 'failed'
@@ -59,11 +60,12 @@ export async function writeOutcomes(
   );
   const unbound = rows.filter(({ outcome }) => outcome === 'failed').map(({ orderHash }) => orderHash);
   await moveTo(tx, unbound, 'expire', now);
-  // Who was caught gets no more work.
+  // Who was caught gets no more work: by the audit's finding, which the verdict may have come too late for; or on chain.
   await tx.execute(
     `UPDATE assay.nodes n SET suspended_at = $2, reason = 'fraud in batch ' || $1
-       FROM assay.receipts r JOIN assay.draws d ON d.batch_hash = r.batch_hash AND d.batch_index = r.batch_index
-      WHERE r.batch_hash = $1 AND d.finding = 'fraud' AND n.address = r.executor AND n.suspended_at IS NULL`,
+       FROM assay.receipts r LEFT JOIN assay.draws d ON d.batch_hash = r.batch_hash AND d.batch_index = r.batch_index
+      WHERE r.batch_hash = $1 AND (d.finding = 'fraud' OR r.chain_status = 'invalid')
+        AND n.address = r.executor AND n.suspended_at IS NULL`,
     [batchHash, now],
   );
 }

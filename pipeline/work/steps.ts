@@ -1,4 +1,5 @@
 /** The steps of an order, an opening and a batch. Names of the queues, and values of `assay.work.step`. */
+import type { Lane } from '../../receipts/types.js';
 
 /** Steps that somebody has to work on. */
 export const ACTIVE_STEPS = [
@@ -11,6 +12,7 @@ export const ACTIVE_STEPS = [
   'post',
   'audit',
   'settle',
+  'challenge',
   'pay',
   'expire',
 ] as const;
@@ -18,6 +20,12 @@ export type ActiveStep = (typeof ACTIVE_STEPS)[number];
 
 /** Steps that may sign transactions: only the holder of the poster's lock works on them. */
 export const CHAIN_STEPS: readonly ActiveStep[] = ['open', 'post', 'audit', 'settle', 'pay', 'expire'];
+
+/** What comes after a batch's commit, by its lane. */
+export const AFTER_COMMIT = { zk: 'pay', optimistic: 'challenge', sampled: 'audit' } as const satisfies Record<
+  Lane,
+  ActiveStep
+>;
 
 /** Steps of the zk lane: only a process with a prover works on them. */
 export const PROOF_STEPS: readonly ActiveStep[] = ['prove', 'verify'];

@@ -60,8 +60,8 @@ export async function sweep(database: Database, options: SweepOptions, now: numb
 }
 
 /**
- * Makes due what waited for the chain's clock: orders whose `deliverBy` has passed, and batches whose outputs can no
- * longer be demanded.
+ * Makes due what waited for the chain's clock: orders whose `deliverBy` has passed, and batches that can no longer be
+ * challenged, or whose outputs can no longer be demanded.
  * @param chainClock the contract's
  */
 export async function wakeByChainClock(database: Database, chainClock: number, now: number): Promise<void> {
@@ -69,7 +69,7 @@ export async function wakeByChainClock(database: Database, chainClock: number, n
     `UPDATE assay.work w SET due_at = $2 FROM (
        SELECT order_hash AS subject, deliver_by AS until FROM assay.orders
        UNION ALL SELECT batch_hash, unpaid_until FROM assay.batches) t
-      WHERE t.subject = w.subject AND t.until < $1 AND w.step IN ('expire', 'pay') AND w.claimed_by IS NULL AND w.due_at = $3`,
+      WHERE t.subject = w.subject AND t.until < $1 AND w.step IN ('expire', 'challenge', 'pay') AND w.claimed_by IS NULL AND w.due_at = $3`,
     [chainClock, now, WHEN_THE_CHAIN_SAYS],
   );
 }

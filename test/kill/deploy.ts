@@ -19,6 +19,8 @@ export interface DeployOptions {
   /** By the chain's clock. */
   readonly auditWindow?: number;
   readonly policy?: Partial<PolicyParameters>;
+  /** Challenge window by the chain's clock. @default the optimistic lane is closed */
+  readonly window?: number;
   /** What the requester deposits. */
   readonly requesterFunds?: bigint;
 }
@@ -51,6 +53,7 @@ export async function deployTestSettlement(url: string, options: DeployOptions =
       auditors: auditors.map(addressOf),
     },
     verifier: ((await verifier.getAddress()) as Hex).toLowerCase() as Hex,
+    ...(options.window === undefined ? {} : { game: { terms: { window: options.window }, step: 'integer' as const } }),
     policies: [{ ...testPolicy, ...QUICK, ...options.policy }],
     governor: addressOf(governor),
     guardian: addressOf(governor),

@@ -175,7 +175,7 @@ export async function connectDeployment(options: TestDeploymentOptions): Promise
   const provider = await connectChain(options.url);
   const client = await SettlementClient.connect({ provider, rollup: options.rollup });
   const terms: ExecutorTerms = {
-    lanes: ['sampled', 'zk'],
+    lanes: ['sampled', 'optimistic', 'zk'],
     policies: [client.policyHash],
     clock: () => client.escrow.clock(),
   };
