@@ -2,11 +2,13 @@
 import { Command, CommanderError } from 'commander';
 import { asAssayError } from '../common/errors.js';
 import { accountCommand } from './commands/account.js';
+import { answerCommand } from './commands/answer.js';
 import { auditCommand } from './commands/audit.js';
 import { compileCommand } from './commands/compile.js';
 import { demoCommand } from './commands/demo.js';
 import { deployCommand } from './commands/deploy.js';
 import { doctorCommand } from './commands/doctor.js';
+import { drillCommand } from './commands/drill.js';
 import { inspectCommand } from './commands/inspect.js';
 import { keyCommand } from './commands/key.js';
 import { orderCommand } from './commands/order.js';
@@ -15,6 +17,7 @@ import { receiptCommand } from './commands/receipt/index.js';
 import { runCommand } from './commands/run.js';
 import { srsCommand } from './commands/srs.js';
 import { verifyCommand } from './commands/verify.js';
+import { watchCommand } from './commands/watch.js';
 import { EXIT, exitCodeOfError } from './exit-codes.js';
 import { toJson } from './terminal.js';
 import { version } from './version.js';
@@ -29,6 +32,7 @@ Start here:
   assay receipt verify receipt.json --rpc URL --rollup ADDRESS
                                                       check a receipt against the chain
   assay deploy, account, order, receipt               settle on a chain of your own: docs/settlement.md
+  assay watch, answer, drill                          disputes of the optimistic lane: docs/watcher.md
 
 Exit codes: 0 valid or done, 1 invalid, 2 wrong input, 3 undetermined, 4 something outside failed, 70 a defect of ours.
 Every command takes --json. Errors have stable codes: docs/errors.md.`;
@@ -55,6 +59,9 @@ export function program(): Command {
     orderCommand,
     accountCommand,
     deployCommand,
+    watchCommand,
+    answerCommand,
+    drillCommand,
     srsCommand,
     doctorCommand,
   ]) {

@@ -20,3 +20,13 @@ export function wholeNumber(flag: string): number {
   if (!/^\d+$/.test(flag)) throw new InvalidArgumentError(`expected a whole number, found "${flag}"`);
   return Number(flag);
 }
+
+/** A loop that asks its node more often than this is a mistake. */
+const SHORTEST_POLL_SECONDS = 0.1;
+
+/** Time between polls. */
+export function secondsFlag(flag: string): number {
+  if (!/^\d{1,6}(\.\d{1,3})?$/.test(flag) || Number(flag) < SHORTEST_POLL_SECONDS)
+    throw new InvalidArgumentError(`expected a number of seconds from ${SHORTEST_POLL_SECONDS} on, found "${flag}"`);
+  return Number(flag);
+}

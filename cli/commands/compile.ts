@@ -22,6 +22,7 @@ interface CompileFlags {
   samples: number;
   method: 'auto' | 'max' | 'percentile' | 'mse';
   float32Accumulators?: true;
+  commitEvery: number;
 }
 
 export function compileCommand(): Command {
@@ -46,6 +47,12 @@ export function compileCommand(): Command {
         .default('auto'),
     )
     .option('--float32-accumulators', 'refuse accumulators of 2^24 and more instead of splitting their sums')
+    .option(
+      '--commit-every <count>',
+      'a trace commits every so-manieth tensor, and those between are revealed when asked for: cheap for deep models',
+      wholeNumber,
+      1,
+    )
     .action((file: string, flags: CompileFlags, command: Command) => {
       const terminal = terminalOf(command);
       const out = flags.out ?? basename(file).replace(/\.onnx$/i, '') + '.assay';
@@ -60,6 +67,7 @@ export function compileCommand(): Command {
         dims,
         calibrationMethod: flags.method,
         accumulator: flags.float32Accumulators ? 'float32' : 'split',
+        commitEvery: flags.commitEvery,
         onProgress: ({ done }) => progress.update(done),
       });
       progress.done();

@@ -1,46 +1,48 @@
 /**
- * Builds the WebAssembly of the prover into dist/prover/wasm/: writes the field arithmetic, lays a copy of
- * assembly/field.ts beside it for each field, and compiles assembly/index.ts twice, for one thread and for a shared
- * memory. What is generated lives in memory only; `asc` names its lines in an error.
+ * Builds the WebAssembly into dist/:
+ *   prover/wasm/            the prover's: writes the field arithmetic, lays a copy of assembly/field.ts beside it for each
+ *                           field, and compiles assembly/index.ts twice, for one thread and for a shared memory.
+ *   graph/commitment/wasm/  what hashes traces: graph/commitment/wasm/hash-code.ts, for a shared memory.
+ * What is generated lives in memory only; `asc` names its lines in an error.
  *
  *     npm run build
  *
- * Skipped while nothing that goes into the result has changed: the key beside the result is the hash of all of it.
+ * Skipped while nothing that goes into a result has changed: the key beside it is the hash of all of it.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { packageRoot } from '../../../common/package-root.js';
+import { hashCode } from '../../../graph/commitment/wasm/hash-code.js';
 import { FQ_MODULUS, FR_MODULUS } from '../../field/bn254.params.js';
 import { fieldCode } from './field-code.js';
 
 const SOURCES = new URL('../assembly/', import.meta.url);
-const TARGET = new URL('dist/prover/wasm/', packageRoot());
-const KEY = new URL('wasm.key', TARGET);
 
 /** `--runtime stub`: the code never allocates; memory is the caller's. */
 const FLAGS = ['-O3', '--runtime', 'stub', '--importMemory', '--noAssert', '--enable', 'simd'];
-const BUILDS = {
-  'single.wasm': FLAGS,
-  'threads.wasm': [
-    ...FLAGS,
-    '--enable',
-    'threads',
-    '--sharedMemory',
-    '--initialMemory',
-    '1',
-    '--maximumMemory',
-    '65536',
-  ],
-};
+const SHARED_FLAGS = [
+  ...FLAGS,
+  '--enable',
+  'threads',
+  '--sharedMemory',
+  '--initialMemory',
+  '1',
+  '--maximumMemory',
+  '65536',
+];
+/** Flags by name of the result. */
+type Builds = Readonly<Record<string, readonly string[]>>;
+/** Texts by name; index.ts is compiled. */
+type Sources = Readonly<Record<string, string>>;
 
 function readSources(): Record<string, string> {
   const names = readdirSync(SOURCES).filter((name) => name.endsWith('.ts'));
   return Object.fromEntries(names.sort().map((name) => [name, readFileSync(new URL(name, SOURCES), 'utf8')]));
 }
 
-/** Everything that is compiled, by name: the sources, and for each field its arithmetic with a copy of field.ts. */
-function allSources(): Record<string, string> {
+/** Everything of the prover that is compiled: the sources, and for each field its arithmetic with a copy of field.ts. */
+function proverSources(): Sources {
   const sources = readSources();
   for (const [field, modulus] of Object.entries({ fr: FR_MODULUS, fq: FQ_MODULUS })) {
     sources[`generated/${field}/arithmetic.ts`] = fieldCode(modulus);
@@ -53,7 +55,7 @@ function allSources(): Record<string, string> {
   return sources;
 }
 
-async function compile(sources: Readonly<Record<string, string>>, flags: readonly string[]): Promise<Uint8Array> {
+async function compile(sources: Sources, flags: readonly string[]): Promise<Uint8Array> {
   const { default: asc } = await import('assemblyscript/asc');
   let code: Uint8Array | undefined;
   const { error, stderr } = await asc.main(['index.ts', '--outFile', 'code.wasm', ...flags], {
@@ -74,14 +76,19 @@ function replaceFile(file: URL, contents: Uint8Array | string): void {
   renameSync(temporary, file);
 }
 
-const sources = allSources();
-const { version } = createRequire(import.meta.url)('assemblyscript/package.json') as { version: string };
-const key = createHash('sha256')
-  .update(JSON.stringify([version, BUILDS, sources]))
-  .digest('hex');
-const complete = Object.keys(BUILDS).every((name) => existsSync(new URL(name, TARGET)));
-if (!complete || !existsSync(KEY) || readFileSync(KEY, 'utf8') !== key) {
-  mkdirSync(TARGET, { recursive: true });
-  for (const [name, flags] of Object.entries(BUILDS)) replaceFile(new URL(name, TARGET), await compile(sources, flags));
-  replaceFile(KEY, key);
+async function build(folder: string, sources: Sources, builds: Builds): Promise<void> {
+  const target = new URL(`dist/${folder}`, packageRoot());
+  const keyFile = new URL('wasm.key', target);
+  const { version } = createRequire(import.meta.url)('assemblyscript/package.json') as { version: string };
+  const key = createHash('sha256')
+    .update(JSON.stringify([version, builds, sources]))
+    .digest('hex');
+  const complete = Object.keys(builds).every((name) => existsSync(new URL(name, target)));
+  if (complete && existsSync(keyFile) && readFileSync(keyFile, 'utf8') === key) return;
+  mkdirSync(target, { recursive: true });
+  for (const [name, flags] of Object.entries(builds)) replaceFile(new URL(name, target), await compile(sources, flags));
+  replaceFile(keyFile, key);
 }
+
+await build('prover/wasm/', proverSources(), { 'single.wasm': FLAGS, 'threads.wasm': SHARED_FLAGS });
+await build('graph/commitment/wasm/', { 'index.ts': hashCode() }, { 'hash.wasm': SHARED_FLAGS });
