@@ -5,7 +5,15 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { compileContracts } from './build.js';
 import { renderBinding } from './render-binding.js';
 
-const BOUND = ['DirectPhases', 'DirectVerifier', 'Escrow', 'QuorumCourt', 'ReceiptRollup', 'WrappedNative'] as const;
+const BOUND = [
+  'DirectVerifier',
+  'Escrow',
+  'ProgramStore',
+  'QuorumCourt',
+  'ReceiptRollup',
+  'TapeMaker',
+  'WrappedNative',
+] as const;
 
 const cacheDir = mkdtempSync(join(tmpdir(), 'assay-contracts-'));
 afterAll(() => rmSync(cacheDir, { recursive: true }));

@@ -12,12 +12,13 @@
  * All numbers of things follow from the program. There is one encoding of one content, and the contract reads no other:
  * verifier-contracts/src/direct/DirectEvidence.sol.
  */
-import { concatBytes, hexToBytes } from '@noble/hashes/utils.js';
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js';
 import { AssayError } from '../../common/errors.js';
 import { elementWidth, encodeElements } from '../../graph/commitment/encoding.js';
 import { encodeHeader, inLayout, tensorHeader, type CommittedInfo } from '../../graph/commitment/tensor-root.js';
 import { programHash } from '../program/encode-program.js';
-import { HEADER_BYTES } from '../verifier/proof.js';
+import { HEADER_BYTES, readProofHeader } from '../verifier/proof.js';
 import type { GroupStatement } from '../verifier/statement.js';
 import { ByteWriter } from './bytes.js';
 
@@ -71,3 +72,25 @@ export function encodeDirectEvidence(
   });
   return out.raw(proof).done();
 }
+
+/** What has to be published before the evidence of a proof is checked: its program, for so many items and that n. */
+export interface Publication {
+  /** Canonical bytes of the program. */
+  readonly program: Uint8Array;
+  readonly programHash: `0x${string}`;
+  readonly items: number;
+  /** log2 of the cells of a column. */
+  readonly n: number;
+}
+
+/**
+ * @param program canonical bytes
+ * @param proof of a batch of so many items
+ * @throws AssayError PROOF_INVALID where the bytes are no proof
+ */
+export const publicationOf = (program: Uint8Array, items: number, proof: Uint8Array): Publication => ({
+  program,
+  programHash: `0x${bytesToHex(keccak_256(program))}`,
+  items,
+  n: readProofHeader(proof).n,
+});

@@ -131,7 +131,8 @@ interface Found {
 }
 
 const evidenceOf = ({ group, ports }: Job): Uint8Array => encodeDirectEvidence(group, ports, CONTEXT, PROOF);
-const publish = ({ group: { key } }: Job): Promise<void> => harness.send('publish', hexlify(encodeProgram(key.program)));
+const publish = ({ group: { key } }: Job): Promise<void> =>
+  harness.send('publish', hexlify(encodeProgram(key.program)));
 const read = async (evidence: Uint8Array, commitments: number, point: readonly bigint[] = []): Promise<unknown> =>
   harness.call('read', hexlify(evidence), hexlify(SRS_ID), commitments, N, point);
 

@@ -3,6 +3,7 @@ import { deploymentDomain } from './0002-deployment-domain.js';
 import { zkLane } from './0003-zk-lane.js';
 import { settlement } from './0004-settlement.js';
 import { openedAlone } from './0005-opened-alone.js';
+import { programs } from './0006-programs.js';
 
 export interface Migration {
   readonly version: number;
@@ -12,4 +13,11 @@ export interface Migration {
 }
 
 /** In order of version. */
-export const MIGRATIONS: readonly Migration[] = [pipelineTables, deploymentDomain, zkLane, settlement, openedAlone];
+export const MIGRATIONS: readonly Migration[] = [
+  pipelineTables,
+  deploymentDomain,
+  zkLane,
+  settlement,
+  openedAlone,
+  programs,
+];
