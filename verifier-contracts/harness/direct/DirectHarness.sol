@@ -61,7 +61,8 @@ contract DirectHarness {
         _put(shape.lambdas, drawn.lambdas);
         _put(shape.gammas, drawn.gammas);
         found.gasUsed = gasleft();
-        TapeRunner.run(shape.records, shape.recordsEnd);
+        TapeRunner.run(shape.records, shape.lookupsEnd);
+        TapeRunner.run(shape.lookupsEnd, shape.recordsEnd);
         found.gasUsed -= gasleft();
         found.masks = _list(shape.masks, 4 * shape.witnessChunks);
         found.rows = _list(shape.rows, 4 * shape.tableChunks);

@@ -73,9 +73,9 @@ library DirectProof {
             uint256 head = ProgramMemory.callWord(start) >> (256 - 8 * HEADER_BYTES);
             if (size < HEADER_BYTES || head != (HEADER << 8 | n)) revert ProofHeader();
             parts.witness = start + HEADER_BYTES;
-            parts.helpers = parts.witness + 64 * (3 * shape.witnessChunks + shape.tableChunks);
+            parts.helpers = parts.witness + 64 * shape.firstColumns;
             parts.lookupRounds = parts.witness + 64 * shape.proofColumns;
-            parts.values = parts.lookupRounds + 32 * n * _lookupDegree(shape);
+            parts.values = parts.lookupRounds + 32 * shape.lookupBits * _lookupDegree(shape);
             parts.direct = parts.values + 32 * _valueCount(shape);
             parts.arithmeticRounds = parts.direct + 32;
             parts.operands = parts.arithmeticRounds + 32 * shape.variables * shape.degree;
@@ -107,6 +107,7 @@ library DirectProof {
     {
         unchecked {
             uint256 n = shape.n;
+            uint256 rounds = shape.lookupBits;
             state = Transcript.absorbCalldata(state, parts.witness, parts.helpers - parts.witness);
             drawn.alpha = Transcript.challenge(state, 0);
             drawn.beta = Transcript.challenge(state, 1);
@@ -114,14 +115,15 @@ library DirectProof {
             Transcript.challenges(state, 2 + shape.wordPointBits, shape.outputPointBits, shape.outputPoint);
 
             state = Transcript.absorbCalldata(state, parts.helpers, parts.lookupRounds - parts.helpers);
-            Transcript.challenges(state, 0, n, shape.tau);
-            drawn.bracketWeight = Transcript.challenge(state, n);
+            Transcript.challenges(state, 0, rounds, shape.tau);
+            drawn.bracketWeight = Transcript.challenge(state, rounds);
             // R and R_t are a chunk point and r*, one after the other in memory.
             uint256 point = shape.witnessPoint + 32 * shape.witnessChunkBits;
-            (state, drawn.lookupClaim) = Sumcheck.verify(state, 0, parts.lookupRounds, n, _lookupDegree(shape), point);
+            (state, drawn.lookupClaim) =
+                Sumcheck.verify(state, 0, parts.lookupRounds, rounds, _lookupDegree(shape), point);
             uint256 tablePoint = shape.tablePoint + 32 * shape.tableChunkBits;
             assembly ("memory-safe") {
-                mcopy(tablePoint, point, shl(5, n))
+                mcopy(tablePoint, point, shl(5, rounds))
             }
 
             state = Transcript.absorbScalars(state, parts.values, _valueCount(shape));
@@ -169,10 +171,17 @@ library DirectProof {
         }
     }
 
-    /// @notice The checks of phases L and A, and what is left of phase O. The tape has run.
+    /// @notice The end of phase L. What it needs of the tape has run.
+    function checkLookups(Shape memory shape, ProofParts memory parts, Replay memory drawn) internal pure {
+        if (Lookup.summand(shape, parts.values, drawn.alpha, drawn.beta, drawn.bracketWeight) != drawn.lookupClaim) {
+            revert PhaseL();
+        }
+    }
+
+    /// @notice The end of phase A, and what is left of phase O. The tape has run.
     /// @param words by input, the packed words by index; they are overwritten
     /// @return value that the combination of all columns must take at u
-    function check(
+    function checkProducts(
         Shape memory shape,
         Evidence memory evidence,
         ProofParts memory parts,
@@ -180,10 +189,6 @@ library DirectProof {
         uint256[][] memory words
     ) internal pure returns (uint256 value) {
         unchecked {
-            if (Lookup.summand(shape, parts.values, drawn.alpha, drawn.beta, drawn.bracketWeight) != drawn.lookupClaim)
-            {
-                revert PhaseL();
-            }
             uint256 total = Claims.columnValues(shape, parts.values);
             uint256 lambda = shape.lambdas + 32 * Claims.firstOutput(shape);
             for (uint256 i = 0; i < shape.outputs.length; ++i) {

@@ -63,8 +63,12 @@ contract DirectVerifier is IProofVerifier, Srs {
         claims[0].outputRoot = values.outputRoot;
 
         Replay memory drawn = DirectProof.replay(shape, parts, values.state);
-        TapeRunner.run(shape.records, shape.recordsEnd);
-        _open(evidence, shape, parts, drawn.state, DirectProof.check(shape, evidence, parts, drawn, values.words));
+        TapeRunner.run(shape.records, shape.lookupsEnd);
+        DirectProof.checkLookups(shape, parts, drawn);
+        TapeRunner.run(shape.lookupsEnd, shape.recordsEnd);
+        _open(
+            evidence, shape, parts, drawn.state, DirectProof.checkProducts(shape, evidence, parts, drawn, values.words)
+        );
     }
 
     function _open(

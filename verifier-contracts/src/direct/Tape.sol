@@ -34,6 +34,8 @@ struct Shape {
     uint256 start;
     uint256 size;
     uint256 n;
+    /// log2 of the cells of a chunk: the variables of phase L.
+    uint256 lookupBits;
     uint256 items;
     uint256 witnessChunks;
     uint256 tableChunks;
@@ -45,13 +47,15 @@ struct Shape {
     uint256 products;
     uint256 variables;
     uint256 degree;
-    /// Columns of the proof, and with those of the model.
+    /// Columns of the proof: those before the lookup challenges, and all; and with those of the model.
+    uint256 firstColumns;
     uint256 proofColumns;
     uint256 columns;
     InputPort[] inputs;
     OutputPort[] outputs;
-    /// First record, and behind the last.
+    /// First record, behind the last of those that phase L needs, and behind the last.
     uint256 records;
+    uint256 lookupsEnd;
     uint256 recordsEnd;
     // --- Registers that the verifier writes before the tape runs.
     /// Coordinates: r_e, tau_out, tau, R and R_t (each a chunk point before r*), the end points of phases A and O.

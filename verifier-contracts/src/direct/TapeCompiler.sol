@@ -50,10 +50,10 @@ library TapeCompiler {
     error ProgramInconsistent();
 
     uint256 private constant MAX_TAPS = 4;
-    uint256 private constant SHAPE_BYTES = 41 * 32;
+    uint256 private constant SHAPE_BYTES = 44 * 32;
     /// Of the lists in a shape.
-    uint256 private constant INPUTS_AT = 14 * 32;
-    uint256 private constant OUTPUTS_AT = 15 * 32;
+    uint256 private constant INPUTS_AT = 16 * 32;
+    uint256 private constant OUTPUTS_AT = 17 * 32;
 
     /// An operator of phase A with the weights that its claim puts on its output.
     struct ProductTerm {
@@ -100,6 +100,7 @@ library TapeCompiler {
         uint256 records = work.tape.next;
         _layOut(work);
         _lookups(work);
+        work.shape.lookupsEnd = work.tape.next - records;
         _claims(work);
         _products(work);
         _coefficients(work);
@@ -115,6 +116,7 @@ library TapeCompiler {
             Plan memory plan = work.plan;
             Program memory program = work.program;
             shape.n = plan.n;
+            shape.lookupBits = plan.lookupBits;
             shape.items = plan.items;
             shape.witnessChunks = plan.witnessChunks;
             shape.tableChunks = plan.tableChunks;
@@ -124,6 +126,7 @@ library TapeCompiler {
             shape.products = plan.products;
             shape.variables = plan.variables;
             shape.degree = plan.degree;
+            shape.firstColumns = plan.firstColumns;
             shape.proofColumns = plan.proofColumns;
             shape.columns = plan.columns;
             shape.witnessChunkBits = ProgramReader.bitsOf(plan.witnessChunks);
@@ -143,9 +146,9 @@ library TapeCompiler {
             tape.allocate(2);
             shape.wordPoint = tape.allocate(shape.wordPointBits);
             shape.outputPoint = tape.allocate(shape.outputPointBits);
-            shape.tau = tape.allocate(plan.n);
-            shape.witnessPoint = tape.allocate(shape.witnessChunkBits + plan.n);
-            shape.tablePoint = tape.allocate(shape.tableChunkBits + plan.n);
+            shape.tau = tape.allocate(plan.lookupBits);
+            shape.witnessPoint = tape.allocate(shape.witnessChunkBits + plan.lookupBits);
+            shape.tablePoint = tape.allocate(shape.tableChunkBits + plan.lookupBits);
             shape.rho = tape.allocate(plan.variables);
             shape.u = tape.allocate(plan.n);
             shape.lambdas = tape.allocate(shape.claims);
@@ -197,11 +200,11 @@ library TapeCompiler {
             Program memory program = work.program;
             Tape memory tape = work.tape;
             uint256 point = _endOfL(shape);
-            shape.eqTau = tape.pair(shape.tau, point, plan.n, 1 << plan.n);
+            shape.eqTau = tape.pair(shape.tau, point, plan.lookupBits, 1 << plan.lookupBits);
             shape.witnessWeights = tape.expand(shape.witnessPoint, shape.witnessChunkBits, plan.witnessChunks);
             shape.tableWeights = tape.expand(shape.tablePoint, shape.tableChunkBits, plan.tableChunks);
 
-            ColumnPoint memory here = TapeViews.columnPoint(point, plan.n, ONE_AT);
+            ColumnPoint memory here = TapeViews.columnPoint(point, plan.lookupBits, ONE_AT);
             work.atPoint = new View[][](program.witness.length);
             for (uint256 slot = 0; slot < program.witness.length; ++slot) {
                 work.atPoint[slot] = TapeViews.viewsOf(
@@ -215,7 +218,7 @@ library TapeCompiler {
                 );
             }
             _masks(work);
-            uint256 wholes = tape.once(OP_WHOLES, point | plan.n << 24, plan.n + 1);
+            uint256 wholes = tape.once(OP_WHOLES, point | plan.lookupBits << 24, plan.lookupBits + 1);
             for (uint256 j = 0; j < plan.tableChunks; ++j) {
                 _rows(work, point, wholes, j);
             }
@@ -278,7 +281,7 @@ library TapeCompiler {
             PlacedTable[] memory tables = work.plan.tables;
             Tape memory tape = work.tape;
             uint256 rows = work.shape.rows + 128 * chunk;
-            uint256 chunkPoint = point | work.plan.n << 24 | wholes << 32 | chunk << 56;
+            uint256 chunkPoint = point | work.plan.lookupBits << 24 | wholes << 32 | chunk << 56;
             for (uint256 i = 0; i < tables.length; ++i) {
                 PlacedTable memory table = tables[i];
                 uint256 from = table.offset;
@@ -394,14 +397,14 @@ library TapeCompiler {
                 uint256 bits = plan.witnessBits[slot];
                 View memory first = work.atPoint[slot][0];
                 View memory own;
-                if (bits <= plan.n) {
+                if (bits <= plan.lookupBits) {
                     // The coordinates inside the slot are those of r*.
                     (own.batch, own.factors) = (first.batch, first.factors);
                     Factors memory factors = _one(first.selector);
                     factors.push(plan.witnessChunks == 1 ? ONE_AT : shape.witnessWeights + 32 * first.column);
                     own.selector = work.tape.product(factors);
                 } else {
-                    uint256 pointBits = shape.witnessChunkBits + plan.n;
+                    uint256 pointBits = shape.witnessChunkBits + plan.lookupBits;
                     uint256 depth = pointBits - bits;
                     ColumnPoint memory whole = TapeViews.columnPoint(shape.witnessPoint, pointBits, ONE_AT);
                     own = TapeViews.viewAt(
@@ -627,37 +630,52 @@ library TapeCompiler {
         }
     }
 
-    /// @dev eq(R, .) and eq(R_t, .) on whole families.
+    /// @dev eq(R, .) and eq(R_t, .) on whole families. A chunk is the part of its column whose leading bits are its place.
     function _columnFunctionals(Work memory work) private pure {
         unchecked {
             Plan memory plan = work.plan;
             Shape memory shape = work.shape;
-            uint256 eq = work.tape.pair(_endOfL(shape), shape.u, plan.n, 1 << plan.n);
-            uint256 to = shape.coefficients;
+            uint256 bits = plan.lookupBits;
+            Spread memory spread;
+            spread.eq = work.tape.pair(_endOfL(shape), shape.u + 32 * (plan.n - bits), bits, 1 << bits);
+            spread.here = TapeViews.columnPoint(shape.u, plan.n, ONE_AT);
             for (uint256 claim = 1; claim < 4; ++claim) {
-                to = _spread(work, to, eq, claim, shape.witnessWeights, plan.witnessChunks);
+                _spread(work, spread, claim, shape.witnessWeights, plan.witnessChunks);
             }
-            to = _spread(work, to, eq, work.multiplicities, shape.tableWeights, plan.tableChunks);
-            to = _spread(work, to, eq, 4, shape.witnessWeights, plan.witnessChunks);
-            if (plan.hasMaxima) to = _spread(work, to, eq, 5, shape.witnessWeights, plan.witnessChunks);
-            _spread(work, to, eq, work.multiplicities + 1, shape.tableWeights, plan.tableChunks);
+            _spread(work, spread, work.multiplicities, shape.tableWeights, plan.tableChunks);
+            spread.place = 0;
+            spread.column = plan.firstColumns;
+            _spread(work, spread, 4, shape.witnessWeights, plan.witnessChunks);
+            if (plan.hasMaxima) _spread(work, spread, 5, shape.witnessWeights, plan.witnessChunks);
+            _spread(work, spread, work.multiplicities + 1, shape.tableWeights, plan.tableChunks);
         }
     }
 
-    /// @return next register behind those of the family
-    function _spread(Work memory work, uint256 to, uint256 eq, uint256 claim, uint256 weights, uint256 chunks)
+    /// Where functionals of families are put.
+    struct Spread {
+        uint256 eq;
+        ColumnPoint here;
+        /// First column of the families, and the place of the next chunk from there on.
+        uint256 column;
+        uint256 place;
+    }
+
+    function _spread(Work memory work, Spread memory spread, uint256 claim, uint256 weights, uint256 chunks)
         private
         pure
-        returns (uint256 next)
     {
         unchecked {
+            uint256 bits = work.plan.lookupBits;
+            uint256 spare = work.plan.n - bits;
             for (uint256 c = 0; c < chunks; ++c) {
-                Factors memory factors = _one(eq);
+                Factors memory factors = _one(spread.eq);
                 factors.push(_lambda(work, claim));
-                factors.push(weights + 32 * c);
-                work.tape.accumulate(to + 32 * c, factors);
+                factors.push(chunks == 1 ? ONE_AT : weights + 32 * c);
+                factors.push(TapeViews.selector(work.tape, spread.here, spread.place << bits, spare));
+                uint256 column = spread.column + (spread.place >> spare);
+                work.tape.accumulate(work.shape.coefficients + 32 * column, factors);
+                ++spread.place;
             }
-            return to + 32 * chunks;
         }
     }
 
@@ -695,7 +713,7 @@ library TapeCompiler {
     function _committedTables(Work memory work) private pure {
         unchecked {
             Shape memory shape = work.shape;
-            uint256 pointBits = shape.tableChunkBits + work.plan.n;
+            uint256 pointBits = shape.tableChunkBits + work.plan.lookupBits;
             ColumnPoint memory whole = TapeViews.columnPoint(shape.tablePoint, pointBits, ONE_AT);
             for (uint256 i = 0; i < work.plan.tables.length; ++i) {
                 PlacedTable memory table = work.plan.tables[i];
@@ -826,6 +844,7 @@ library TapeCompiler {
                 }
             }
             shape.records = place + moved;
+            shape.lookupsEnd += shape.records;
             shape.recordsEnd = shape.records + recordsSize;
             shape.size = shape.recordsEnd - shape.start;
             assembly ("memory-safe") {
