@@ -1,5 +1,6 @@
 /** What the pipeline needs from outside, as interfaces: executors, checkers, provers, auditors, chain, models, clock. */
 import type { Bundle, IntegerGraph } from '../graph/index.js';
+import type { Publication } from '../prover/files/direct-evidence.js';
 import type { SrsHead } from '../prover/srs/srs.js';
 import type { ModelKey } from '../prover/verifier/model-key.js';
 import type { BatchHeader, ReceiptStatus } from '../receipts/index.js';
@@ -207,6 +208,11 @@ export interface ChainPort {
   settleCall(orders: readonly BoundOrder[]): Call;
   commitCall(lane: Lane, policyHash: Hex, receipts: readonly SignedReceipt[], salt: Hex): Call;
   commitProvedCall(policyHash: Hex, receipts: readonly SignedReceipt[], salt: Hex, evidence: Hex): Call;
+  /**
+   * What has to be mined before the policy's verifier takes proofs of a program; null where nothing has: it is published,
+   * or the verifier keeps no programs.
+   */
+  publishCall(policyHash: Hex, publication: Publication): Promise<Call | null>;
 
   /** The contract's clock, which all times of orders and batches are by. */
   clock(): Promise<number>;

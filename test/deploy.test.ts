@@ -99,7 +99,8 @@ test('the zk lane: its verifier is deployed for the reference string, and the do
   const record = done['record'] as { rollup: Hex; contracts: { name: string; address: Hex; gasUsed: string }[] };
   expect(record.contracts.map(({ name }) => name)).toEqual([
     'WrappedNative',
-    'DirectPhases',
+    'TapeMaker',
+    'ProgramStore',
     'DirectVerifier',
     'Escrow',
     'ReceiptRollup',
@@ -107,7 +108,7 @@ test('the zk lane: its verifier is deployed for the reference string, and the do
   const used = record.contracts.reduce((sum, { gasUsed }) => sum + Number(gasUsed), 0);
   expect(Math.abs(Number(done['gas']) - used) / used).toBeLessThan(0.1);
   const { policy, court } = await SettlementClient.connect({ provider: local.provider, rollup: record.rollup });
-  expect(policy.verifier).toBe(record.contracts[2]!.address);
+  expect(policy.verifier).toBe(record.contracts[3]!.address);
   expect(court).toBeNull();
   const findings = await settlementFindings({ rpc: local.anvil.url, rollup: record.rollup });
   expect(findings.find(({ part }) => part === 'zk lane')).toMatchObject({

@@ -6,14 +6,15 @@ import { compileContracts } from './build.js';
 import { renderBinding } from './render-binding.js';
 
 const BOUND = [
-  'DirectPhases',
   'DirectVerifier',
   'DisputeGame',
   'Escrow',
   'FloatStep',
   'IntegerStep',
+  'ProgramStore',
   'QuorumCourt',
   'ReceiptRollup',
+  'TapeMaker',
   'WrappedNative',
 ] as const;
 

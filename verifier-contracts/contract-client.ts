@@ -2,13 +2,14 @@
 import { Interface, type Provider, type Signer, type TransactionReceipt } from 'ethers';
 import { AssayError } from '../common/errors.js';
 import type { Hex, ReceiptDomain } from '../receipts/types.js';
-import { directPhasesAbi } from './bindings/DirectPhases.js';
 import { directVerifierAbi } from './bindings/DirectVerifier.js';
 import { disputeGameAbi } from './bindings/DisputeGame.js';
 import { escrowAbi } from './bindings/Escrow.js';
 import { integerStepAbi } from './bindings/IntegerStep.js';
+import { programStoreAbi } from './bindings/ProgramStore.js';
 import { quorumCourtAbi } from './bindings/QuorumCourt.js';
 import { receiptRollupAbi } from './bindings/ReceiptRollup.js';
+import { tapeMakerAbi } from './bindings/TapeMaker.js';
 import { chainError } from './chain-error.js';
 
 /** A transaction that no block takes up (fee too low, gap in the nonces) must not hold its sender for ever. */
@@ -54,7 +55,8 @@ export const settlementErrors = new Interface(
     disputeGameAbi,
     integerStepAbi,
     directVerifierAbi,
-    directPhasesAbi,
+    programStoreAbi,
+    tapeMakerAbi,
   ].flatMap((abi) => abi.filter((entry) => entry.startsWith('error '))),
 );
 

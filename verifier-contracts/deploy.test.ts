@@ -202,7 +202,8 @@ describe('the zk lane', () => {
     const deployed = await deploySettlement(signer, { ...options, verifier: DEVELOPMENT_SRS });
     expect(deployed.contracts.map(({ name }) => name)).toEqual([
       'WrappedNative',
-      'DirectPhases',
+      'TapeMaker',
+      'ProgramStore',
       'DirectVerifier',
       'QuorumCourt',
       'Escrow',

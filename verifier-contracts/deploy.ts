@@ -1,6 +1,7 @@
 /**
  * Deploys the settlement contracts, in an order in which each finds what it needs:
- *   token (unless given) -> verifier of proofs (unless given) -> court -> step and game (unless given) -> escrow, with its first policies in force ->
+ *   token (unless given) -> store of programs and verifier of proofs (unless given) -> court -> step and game (unless
+ *   given) -> escrow, with its first policies in force ->
  *   rollup.
  * Court and escrow name contracts that come later: an address follows from the deployer and his nonce. For the same
  * reason a deployment that was cut short can be taken up again with its record, as long as the deployer has sent
@@ -71,7 +72,8 @@ export interface SrsHead {
 export interface DeployedContract {
   readonly name:
     | 'WrappedNative'
-    | 'DirectPhases'
+    | 'TapeMaker'
+    | 'ProgramStore'
     | 'DirectVerifier'
     | 'QuorumCourt'
     | 'IntegerStep'
@@ -220,9 +222,10 @@ function plan(options: SettlementOptions, token: Hex | 'wrapped-native'): readon
   if (token === 'wrapped-native') steps.push({ name: 'WrappedNative', args: () => [] });
   const { verifier } = options;
   if (isHead(verifier)) {
-    steps.push({ name: 'DirectPhases', args: () => [] });
+    steps.push({ name: 'TapeMaker', args: () => [] });
+    steps.push({ name: 'ProgramStore', args: (at) => [at('TapeMaker')] });
     const words = [wordsOf('tauG1', verifier.tauG1, 2), wordsOf('tauG2', verifier.tauG2, 4)];
-    steps.push({ name: 'DirectVerifier', args: (at) => [...words, at('DirectPhases')] });
+    steps.push({ name: 'DirectVerifier', args: (at) => [...words, at('ProgramStore')] });
   }
   if (court !== undefined) {
     steps.push({ name: 'QuorumCourt', args: (at) => [at('ReceiptRollup'), at('Escrow'), court] });

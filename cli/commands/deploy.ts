@@ -304,7 +304,7 @@ async function sendAll(
 function contractsOf({ srs, court, token }: Parts): string[] {
   return [
     ...(token === 'wrapped-native' ? ['WrappedNative'] : []),
-    ...(srs === null ? [] : ['DirectPhases', 'DirectVerifier']),
+    ...(srs === null ? [] : ['TapeMaker', 'ProgramStore', 'DirectVerifier']),
     ...(court === null ? [] : ['QuorumCourt']),
     'Escrow',
     'ReceiptRollup',

@@ -3,6 +3,8 @@ import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 import { AssayError } from '../../common/errors.js';
 import { decodeBundle, makeBundle, type Bundle } from '../../graph/index.js';
 import { directEvidenceOf, readerChecks } from '../../pipeline/index.js';
+import { encodeProgram } from '../../prover/program/encode-program.js';
+import { publicationOf, type Publication } from '../../prover/files/direct-evidence.js';
 import { decodeModelKey, modelKeyDigest, modelKeyHash, type ModelKeyFile } from '../../prover/index.js';
 import { verifyReceipt, type Hex, type ReceiptFile } from '../../receipts/index.js';
 import { readInputFile } from '../files.js';
@@ -15,12 +17,18 @@ export interface EvidenceFlags extends SrsFlags {
   bundle?: string;
 }
 
+export interface PostableProof {
+  readonly evidence: Hex;
+  /** What the verifier must have before. */
+  readonly publication: Publication;
+}
+
 /**
  * The same from a receipt file, whose proof is checked first: a proof that does not hold costs no gas.
  * @param path for the message
  * @throws AssayError CONFIG_INVALID where the model is not given, PROOF_INVALID, FILE_NOT_FOUND ...
  */
-export async function proofEvidence(path: string, file: ReceiptFile, flags: EvidenceFlags): Promise<Hex> {
+export async function proofEvidence(path: string, file: ReceiptFile, flags: EvidenceFlags): Promise<PostableProof> {
   const { receipt, evidence, inputs } = file;
   const missing = (what: string, mend: string): AssayError =>
     new AssayError('CONFIG_INVALID', `${path}: ${what}`, { mend, meta: { file: path } });
@@ -44,15 +52,17 @@ export async function proofEvidence(path: string, file: ReceiptFile, flags: Evid
       meta: { file: path },
     });
   const integers = (tensors: readonly (readonly number[])[]) => tensors.map((values) => Int32Array.from(values));
+  const proof = hexToBytes(evidence.proof.slice(2));
   const bytes = directEvidenceOf({
     key,
     graph: given.graph,
     receipt,
     inputs: integers(inputs),
     published: integers(published),
-    proof: hexToBytes(evidence.proof.slice(2)),
+    proof,
   });
-  return `0x${bytesToHex(bytes)}`;
+  const program = encodeProgram(key.key.program);
+  return { evidence: `0x${bytesToHex(bytes)}`, publication: publicationOf(program, receipt.items, proof) };
 }
 
 async function keyFor(flags: EvidenceFlags, bundle: Bundle): Promise<ModelKeyFile> {

@@ -4,6 +4,7 @@ import { AssayError } from '../../common/errors.js';
 import type { Hex } from '../../receipts/types.js';
 import { chainError } from '../../verifier-contracts/chain-error.js';
 import { settlementErrors } from '../../verifier-contracts/contract-client.js';
+import { ProgramStoreClient } from '../../verifier-contracts/program-store-client.js';
 import type { SettlementClient } from '../../verifier-contracts/settlement-client.js';
 import { stepLimit } from '../../verifier-contracts/step-limit.js';
 import { boundIn } from './bound-in.js';
@@ -68,6 +69,11 @@ export function settlementChain(client: SettlementClient): ChainPort {
     commitCall: (lane, policyHash, receipts, salt) => rollup.commitCall(lane, policyHash, receipts, salt),
     commitProvedCall: (policyHash, receipts, salt, evidence) =>
       rollup.commitProvedCall(policyHash, receipts, salt, evidence),
+    publishCall: async (policyHash, publication) => {
+      const { policy } = await client.termsOf(policyHash);
+      const store = await ProgramStoreClient.of(client.context, policy.verifier);
+      return store === null || (await store.isPublished(publication)) ? null : store.publishCall(publication);
+    },
     clock: () => escrow.clock(),
     gasPerTick: async () => {
       const newest = await ask('block', () => provider.getBlock('latest'));

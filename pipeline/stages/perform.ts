@@ -5,7 +5,7 @@ import type { Performed } from '../chain/transaction-journal.js';
 import { failPoint } from '../fail-points.js';
 import type { StageContext } from './context.js';
 
-export type Effect = 'open' | 'commit' | 'seed' | 'verdict' | 'pay' | 'expire';
+export type Effect = 'open' | 'publish' | 'commit' | 'seed' | 'verdict' | 'pay' | 'expire';
 /** What a test may kill the process around. */
 type Watched = 'open' | 'post-proved' | 'pay' | 'expire';
 

@@ -3,11 +3,12 @@
  * of the sampled lane be made: the block fixes what it draws from.
  *
  * Before money is spent the chain is asked about the orders. One that a reorganisation has closed again is opened again
- * first; receipts that somebody else has committed meanwhile are followed to where they are bound (adopt.ts).
+ * first, and a proof's program is published; receipts that somebody else has committed meanwhile are followed to where they are bound (adopt.ts).
  */
 import { AssayError } from '../../common/errors.js';
 import { boundIndexes, type BatchHeader } from '../../receipts/index.js';
 import type { Hex } from '../../receipts/types.js';
+import { publicationOf } from '../../prover/files/direct-evidence.js';
 import type { Call } from '../../verifier-contracts/contract-client.js';
 import type { Performed } from '../chain/transaction-journal.js';
 import { failPoint } from '../fail-points.js';
@@ -32,6 +33,7 @@ export async function postBatch(context: StageContext, claim: Claim): Promise<St
       const ready = await ordersToBind(context, batch);
       if (ready === 'wait') return { kind: 'wait', forMs: pollMs };
       if (ready === 'none') return await nothingBound(context, batch);
+      if (!(await isProgramPublished(context, batch))) return { kind: 'wait', forMs: pollMs };
     }
     mined = await performOnce(
       context,
@@ -81,6 +83,30 @@ async function ordersToBind(context: StageContext, batch: StoredBatch): Promise<
   );
   for (const { opening } of openings) if ((await journal.recheck(openKey(opening))) === null) return 'wait';
   return views.some(({ state }) => state === 'open') ? 'some' : 'none';
+}
+
+/**
+ * Has the verifier the program of the batch's proof? Else it is published, one transaction for a model and a size of batch:
+ * the commit waits for it.
+ */
+async function isProgramPublished(context: StageContext, batch: StoredBatch): Promise<boolean> {
+  const { chain, database, store } = context;
+  const { receipt } = batch.receipts[0]!;
+  const [proof] = await database.query<{ program_file: string; proof_file: string }>(
+    'SELECT program_file, proof_file FROM assay.proofs WHERE order_hash = $1 AND program_file IS NOT NULL',
+    [receipt.orderHash],
+  );
+  if (batch.lane !== 'zk' || proof === undefined) return true;
+  const publication = publicationOf(
+    await store.get(proof.program_file),
+    receipt.items,
+    await store.get(proof.proof_file),
+  );
+  const call = await chain.publishCall(batch.policyHash, publication);
+  if (call === null) return true;
+  const { programHash, items, n } = publication;
+  await performOnce(context, 'publish', `${programHash}-${items}-${n}`, call);
+  return false;
 }
 
 async function commitCall({ chain, database, store }: StageContext, batch: StoredBatch): Promise<Call> {

@@ -12,6 +12,7 @@
  */
 import { AssayError } from '../../common/errors.js';
 import { evaluateGraph, outputRoot, type Bundle } from '../../graph/index.js';
+import { encodeProgram } from '../../prover/program/encode-program.js';
 import type { Hex, Receipt } from '../../receipts/types.js';
 import { compareOutputs } from '../../sampler/index.js';
 import type { Queryable } from '../database/database.js';
@@ -73,12 +74,17 @@ export async function verifyOrderProof(context: StageContext, claim: Claim): Pro
   if (outputRoot(bundle.graph, shown.outputs, order.items) === receipt.outputRoot) {
     const evidence = context.encodeEvidence({ key: keyFile, graph: bundle.graph, receipt, inputs, proof, published });
     const evidenceFile = await store.put(evidence);
+    const programFile = await store.put(encodeProgram(key.program));
     return {
       kind: 'advance',
       next: 'sealing',
       write: async (tx) => {
         await writeFinding(tx, context, orderHash, 'match', null);
-        await tx.execute('UPDATE assay.proofs SET evidence_file = $2 WHERE order_hash = $1', [orderHash, evidenceFile]);
+        await tx.execute('UPDATE assay.proofs SET evidence_file = $2, program_file = $3 WHERE order_hash = $1', [
+          orderHash,
+          evidenceFile,
+          programFile,
+        ]);
       },
     };
   }

@@ -65,7 +65,7 @@ describe('a padding cell read through a contracted axis', () => {
           for (const functional of operandClaim(plan, term, side, rho).functionals)
             expandFunctional(plan, functional, (column, cell, weight) => {
               const chunk = Number(column.split(' ')[2]);
-              sum = add(sum, mul(weight, toField(y[chunk * 2 ** plan.n + cell]!)));
+              sum = add(sum, mul(weight, toField(y[chunk * 2 ** plan.lookupBits + cell]!)));
             });
           return sum;
         });

@@ -195,5 +195,5 @@ export async function attempt(what: string, job: AuditJob, tampering: Tampering 
 
 /** Cell of a family's column as text and place. */
 export function locate(plan: Plan, family: string, cell: number): { column: string; at: number } {
-  return { column: `${family} ${Math.floor(cell / 2 ** plan.n)}`, at: cell % 2 ** plan.n };
+  return { column: `${family} ${Math.floor(cell / 2 ** plan.lookupBits)}`, at: cell % 2 ** plan.lookupBits };
 }

@@ -1,7 +1,7 @@
 /** The layout, field by field; that a contract reads the same is tested in verifier-contracts/opening. */
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { describe, expect, it } from 'vitest';
-import { encodeProgram } from '../program/encode-program.js';
+import { programHash } from '../program/encode-program.js';
 import type { Program } from '../program/types.js';
 import type { GroupStatement } from '../verifier/statement.js';
 import { encodeDirectEvidence, type CommittedPorts } from './direct-evidence.js';
@@ -32,19 +32,19 @@ const ports: CommittedPorts = {
   outputs: [{ shape: [1], range: { lo: 0, hi: 2 }, layout: [0] }],
 };
 const context = new Uint8Array(32).fill(0xaa);
-const proof = Uint8Array.of(0xfe, 0xed);
+const proof = Uint8Array.from({ length: 12 }, (_, i) => 0xf0 + i);
 
 describe('evidence for a contract', () => {
   it('is its fields in their order, and nothing else', () => {
-    const code = bytesToHex(encodeProgram(program));
     const fields = [
       'aa'.repeat(32),
       '11'.repeat(32),
       '22'.repeat(32),
+      bytesToHex(programHash(program)),
       '00000007',
       '00000002',
-      (code.length / 2).toString(16).padStart(8, '0'),
-      code,
+      // n, the last byte of the proof's header.
+      'fa',
       '33'.repeat(64),
       '44'.repeat(64),
       // Header: lo, hi, rank, sides, layout, items, chunks; then the elements in the order of the layout.
@@ -53,7 +53,7 @@ describe('evidence for a contract', () => {
       // Header of the labels; then what is published, four bytes each.
       '00000000' + '00000002' + '01' + '00000001' + '00' + '00000002' + '00000001',
       'fffffed4' + '0000012c' + '00000000' + '00000001' + '00000002' + 'ffffffff',
-      'feed',
+      'f0f1f2f3f4f5f6f7f8f9fafb',
     ];
     expect(bytesToHex(encodeDirectEvidence(group, ports, context, proof))).toBe(fields.join(''));
   });

@@ -1,20 +1,24 @@
 /**
  * What a contract needs to check a proof: the one argument of DirectVerifier.verify(). Packed, big endian, without gaps:
  *
- *   context (32) | graph root (32) | weights root (32) | uint32 opCount | uint32 items
- *   | uint32 bytes of the program | program (program/encode-program.ts) | commitments of the model key (64 each)
+ *   context (32) | graph root (32) | weights root (32) | hash of the program (32) | uint32 opCount | uint32 items
+ *   | uint8 n (log2 of the cells of a column) | commitments of the model key (64 each)
  *   | per input:  tensor header (graph/commitment/tensor-root.ts, step 4) | elements as its tensor root has them
  *   | per output: tensor header of what was asked for | published integers, row-major, int32 each
  *   | proof (verifier/proof.ts)
  *
+ * The program itself is not here: the contract reads what follows from it from a ProgramStore, where it must have been
+ * published for these items and this n (verifier-contracts/program-store-client.ts).
  * All numbers of things follow from the program. There is one encoding of one content, and the contract reads no other:
  * verifier-contracts/src/direct/DirectEvidence.sol.
  */
-import { concatBytes, hexToBytes } from '@noble/hashes/utils.js';
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js';
 import { AssayError } from '../../common/errors.js';
 import { elementWidth, encodeElements } from '../../graph/commitment/encoding.js';
 import { encodeHeader, inLayout, tensorHeader, type CommittedInfo } from '../../graph/commitment/tensor-root.js';
-import { encodeProgram } from '../program/encode-program.js';
+import { programHash } from '../program/encode-program.js';
+import { HEADER_BYTES, readProofHeader } from '../verifier/proof.js';
 import type { GroupStatement } from '../verifier/statement.js';
 import { ByteWriter } from './bytes.js';
 
@@ -47,15 +51,15 @@ export function encodeDirectEvidence(
       'INTERNAL',
       `${inputs.length} inputs and ${outputs.length} outputs, but ports for ${ports.inputs.length} and ${ports.outputs.length}`,
     );
-  const program = encodeProgram(key.program);
   const out = new ByteWriter()
     .raw(context)
     .raw(hexToBytes(key.roots.graphRoot.slice(2)))
     .raw(hexToBytes(key.roots.weightsRoot.slice(2)))
+    .raw(programHash(key.program))
     .u32(key.roots.opCount)
     .u32(items)
-    .u32(program.length)
-    .raw(program)
+    // The last byte of the proof's header.
+    .u8(proof[HEADER_BYTES - 1] ?? 0)
     .raw(concatBytes(...key.commitments));
   inputs.forEach((values, i) => {
     const info = ports.inputs[i]!;
@@ -68,3 +72,25 @@ export function encodeDirectEvidence(
   });
   return out.raw(proof).done();
 }
+
+/** What has to be published before the evidence of a proof is checked: its program, for so many items and that n. */
+export interface Publication {
+  /** Canonical bytes of the program. */
+  readonly program: Uint8Array;
+  readonly programHash: `0x${string}`;
+  readonly items: number;
+  /** log2 of the cells of a column. */
+  readonly n: number;
+}
+
+/**
+ * @param program canonical bytes
+ * @param proof of a batch of so many items
+ * @throws AssayError PROOF_INVALID where the bytes are no proof
+ */
+export const publicationOf = (program: Uint8Array, items: number, proof: Uint8Array): Publication => ({
+  program,
+  programHash: `0x${bytesToHex(keccak_256(program))}`,
+  items,
+  n: readProofHeader(proof).n,
+});

@@ -13,14 +13,14 @@ import { columnCoefficients } from './coefficients.js';
 import { denseWeights, eqWeight } from './functional.js';
 import { packInput } from './inputs.js';
 import { lookupValueCount, unflattenValues } from './lookup.js';
-import { chunkBits, columnsOf, type Plan } from './plan.js';
+import { chunkBits, chunksInOrder, columnsOf, type Plan } from './plan.js';
 
 type Job = ReturnType<typeof randomJobs>;
 
 const some = (draw: Draw, count: number): bigint[] => Array.from({ length: count }, () => draw.field());
 
 function randomClaims({ plan, groups }: Job, draw: Draw): Claims {
-  const inside = some(draw, plan.n);
+  const inside = some(draw, plan.lookupBits);
   return collectClaims(
     plan,
     {
@@ -42,13 +42,13 @@ function randomClaims({ plan, groups }: Job, draw: Draw): Claims {
 
 /** Weights of all columns, written out. */
 function expanded(plan: Plan, functionals: Claims['direct']): bigint[][] {
-  const columns = columnsOf(plan);
-  const index = new Map(columns.map(({ family, group, chunk }, i) => [`${family} ${group} ${chunk}`, i]));
-  const weights = columns.map(() => new Array<bigint>(2 ** plan.n).fill(0n));
+  const chunks = new Map(chunksInOrder(plan).map((own) => [`${own.family} ${own.group} ${own.chunk}`, own]));
+  const weights = columnsOf(plan).map(() => new Array<bigint>(2 ** plan.n).fill(0n));
   for (const functional of functionals)
-    expandFunctional(plan, functional, (column, cell, weight) => {
-      const own = weights[index.get(column)!]!;
-      own[cell] = add(own[cell]!, weight);
+    expandFunctional(plan, functional, (chunk, cell, weight) => {
+      const { column, offset } = chunks.get(chunk)!;
+      const own = weights[column]!;
+      own[offset + cell] = add(own[offset + cell]!, weight);
     });
   return weights;
 }
@@ -94,16 +94,20 @@ describe('coefficients of the opening', () => {
       const { plan } = job;
       const witnesses = job.groups.map(witnessOf);
       const witness = buildWitness(plan, witnesses);
-      const size = 2 ** plan.n;
-      const column = (values: ArrayLike<number>, at: number, length: number): bigint[] =>
+      const size = 2 ** plan.lookupBits;
+      const chunkOf = (values: ArrayLike<number>, at: number, length: number): bigint[] =>
         Array.from({ length }, (_, i) => toField(values[at + i]!));
-      const columns = columnsOf(plan).map(({ family, group, chunk }) => {
-        if (family === 'y') return column(witness.y, chunk * size, size);
-        if (family !== 'model') return [];
+      const columns = columnsOf(plan).map(({ cells }) => new Array<bigint>(cells).fill(0n));
+      for (const { family, group, chunk, column, offset } of chunksInOrder(plan)) {
+        const put = (values: readonly bigint[]): void => {
+          values.forEach((value, i) => (columns[column]![offset + i] = value));
+        };
+        if (family === 'y') put(chunkOf(witness.y, chunk * size, size));
+        if (family !== 'model') continue;
         const { built } = job.groups[group]!;
         const own = 2 ** built.program.modelBits;
-        return column(modelColumns(built), chunk * own, own);
-      });
+        put(chunkOf(modelColumns(built), chunk * own, own));
+      }
       for (const term of randomClaims(job, draw).products) {
         const rho = some(draw, term.variables);
         const eq = denseWeights(eqWeight(rho), 2 ** term.variables);

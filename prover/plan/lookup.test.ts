@@ -29,12 +29,12 @@ describe('phase L', () => {
     for (let seed = 1; seed <= 12; seed++) {
       const draw = new Draw('masks', seed);
       const { plan, groups } = randomJobs(draw);
-      const point = Array.from({ length: plan.n }, () => draw.field());
-      const tau = Array.from({ length: plan.n }, () => draw.field());
+      const point = Array.from({ length: plan.lookupBits }, () => draw.field());
+      const tau = Array.from({ length: plan.lookupBits }, () => draw.field());
       const masks = maskColumns(plan);
       const rows = tableColumns(plan, groups.map(witnessOf));
       const known = publicPart(plan, tau, point);
-      const size = 2 ** plan.n;
+      const size = 2 ** plan.lookupBits;
       for (let c = 0; c < plan.witnessChunks; c++) {
         const slice = (column: Uint8Array | Int32Array): bigint =>
           extension(column.subarray(c * size, (c + 1) * size), point);
@@ -65,7 +65,7 @@ describe('phase L', () => {
       const draw = new Draw('chunk point', seed);
       const { plan } = randomJobs(draw);
       const bits = withChunk(plan.witnessChunks, 0, []).length;
-      const point = Array.from({ length: bits + plan.n }, () => draw.field());
+      const point = Array.from({ length: bits + plan.lookupBits }, () => draw.field());
       const columns = maskColumns(plan);
       expect(evaluateMasks(plan, point), `seed ${seed}`).toEqual({
         requant: extension(columns.requant, point),

@@ -1,26 +1,27 @@
 /** The committed columns of one proof in WebAssembly memory: small integers stay small until a sumcheck binds them. */
-import { columnsOf, type Family, type Plan } from '../plan/plan.js';
 import type { FrVector, FrVectors, IntVector } from '../wasm/fr-vectors.js';
 
 export type Column = FrVector | IntVector;
 
-export class ColumnStore {
-  private readonly columns = new Map<string, Column>();
-
-  constructor(private readonly plan: Plan) {}
-
-  put(family: Family | 'model', group: number, chunk: number, column: Column): void {
-    this.columns.set(`${family} ${group} ${chunk}`, column);
-  }
-
-  get(family: Family | 'model', group: number, chunk: number): Column {
-    return this.columns.get(`${family} ${group} ${chunk}`)!;
-  }
-
-  /** In the order of opening. Model columns may be shorter than 2^n: the rest is 0. */
-  ordered(): Column[] {
-    return columnsOf(this.plan).map(({ family, group, chunk }) => this.get(family, group, chunk));
-  }
+/** Families of small integers, one after another in columns of 2^n cells. */
+export function intColumns(
+  fr: FrVectors,
+  n: number,
+  families: readonly Int32Array[],
+): { readonly families: readonly IntVector[]; readonly columns: readonly IntVector[] } {
+  const length = families.reduce((sum, family) => sum + family.length, 0);
+  const all = new Int32Array(Math.ceil(length / 2 ** n) * 2 ** n);
+  let at = 0;
+  const starts = families.map((family) => {
+    all.set(family, at);
+    return (at += family.length) - family.length;
+  });
+  const { pointer, kind } = fr.ints(all);
+  const slice = (from: number, count: number): IntVector => ({ pointer: pointer + 4 * from, length: count, kind });
+  return {
+    families: families.map((family, i) => slice(starts[i]!, family.length)),
+    columns: Array.from({ length: all.length / 2 ** n }, (_, c) => slice(c * 2 ** n, 2 ** n)),
+  };
 }
 
 /** sum_c e_c f_c over 2^n cells. */

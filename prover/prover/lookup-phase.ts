@@ -3,7 +3,7 @@ import { add, mul } from '../field/fr.js';
 import type { LookupValues } from '../plan/claims.js';
 import { MAX_TAPS } from '../program/types.js';
 import { lookupDegree, type BracketWeights } from '../plan/lookup.js';
-import type { Plan } from '../plan/plan.js';
+import { columnCount, helperFamilies, type Plan } from '../plan/plan.js';
 import { RANGE_TAG } from '../program/tables.js';
 import type { Transcript } from '../transcript/transcript.js';
 import type { Arithmetic } from '../wasm/arithmetic.js';
@@ -34,10 +34,8 @@ interface TableChunk {
 }
 
 export interface LookupPhase {
-  /** Helper columns by witness chunk (gw, gx) and table chunk (gt). */
-  readonly gw: readonly FrVector[];
-  readonly gx: readonly FrVector[];
-  readonly gt: readonly FrVector[];
+  /** The columns of gw, gx and gt, as they are committed to. */
+  readonly columns: readonly FrVector[];
   /** Runs the sumcheck; the helper columns stay as they are, all other vectors of this phase are freed. */
   prove(transcript: Transcript, tau: readonly bigint[], weights: BracketWeights): ProvedLookup;
 }
@@ -57,7 +55,7 @@ export function startLookup(
   masks: MaskColumns,
   table: TableColumns,
 ): LookupPhase {
-  const size = 2 ** plan.n;
+  const size = 2 ** plan.lookupBits;
   const beta2 = mul(beta, beta);
   const rangeTag = mul(beta2, BigInt(RANGE_TAG));
   const chunk = (values: Int32Array | Uint8Array, c: number): FrVector =>
@@ -70,7 +68,12 @@ export function startLookup(
   };
 
   // What outlives the phase comes first: memory is a stack.
-  const vectors = (count: number): FrVector[] => Array.from({ length: count }, () => fr.allocate(size));
+  const columnCells = 2 ** plan.n;
+  const columns = columnCount(plan, helperFamilies(plan));
+  const all = fr.zeros(columns * columnCells);
+  let next = 0;
+  const vectors = (count: number): FrVector[] =>
+    Array.from({ length: count }, () => sliceVector(all, next, (next += size)));
   const gws = vectors(plan.witnessChunks);
   const gxs = vectors(plan.hasMaxima ? plan.witnessChunks : 0);
   const gts = vectors(plan.tableChunks);
@@ -124,9 +127,7 @@ export function startLookup(
   });
 
   return {
-    gw: gws,
-    gx: gxs,
-    gt: gts,
+    columns: Array.from({ length: columns }, (_, c) => sliceVector(all, c * columnCells, (c + 1) * columnCells)),
     prove(transcript, tau, weights) {
       const sumcheck = new ProverSumcheck(transcript, 'lookup', 0n);
       const degree = lookupDegree(plan) as 5 | 6;
@@ -142,7 +143,7 @@ export function startLookup(
       let length = size;
       let eq = fr.expandEq(tau);
       const at = (vector: FrVector): FrVector => sliceVector(vector, 0, length);
-      for (let round = 0; round < plan.n; round++) {
+      for (let round = 0; round < plan.lookupBits; round++) {
         const total = new Array<bigint>(degree).fill(0n);
         const sum = (values: readonly bigint[]): void => values.forEach((v, i) => (total[i] = add(total[i]!, v)));
         bound.witness.forEach(({ y, r0, r1, q, t, vr, vq, gw, maxima }, c) => {

@@ -3,7 +3,7 @@ import { add, mul, sub } from '../field/fr.js';
 import type { ColumnFunctional, SlotFunctional } from '../plan/claims.js';
 import type { OpeningEntry } from '../plan/coefficients.js';
 import { denseWeights, eqWeight } from '../plan/functional.js';
-import { chunksOf, columnsOf, slotOf, type Plan } from '../plan/plan.js';
+import { chunkFinder, chunksOf, columnsOf, slotOf, type ChunkPlan, type Plan } from '../plan/plan.js';
 import type { Transcript } from '../transcript/transcript.js';
 import type { Arithmetic } from '../wasm/arithmetic.js';
 import { sliceVector, type FrVector } from '../wasm/fr-vectors.js';
@@ -13,11 +13,12 @@ import { itemWeights, paddedWeights } from './slot-weights.js';
 import { bitsOfAxes } from '../program/layout.js';
 
 /**
- * sum of scale * A for every column, written out. Columns of one family lie one after another, so that a slot of
- * several chunks is one stretch of memory.
+ * sum of scale * A for every column, written out. Columns lie one after another in memory, and so do the chunks of a
+ * family in them: a slot of several chunks is one stretch.
  */
 export class WeightTable {
-  private readonly families = new Map<string, FrVector>();
+  private readonly own: readonly FrVector[];
+  private readonly find: ReturnType<typeof chunkFinder>;
   /** eq tables of the two lookup points, which several families share. */
   private readonly eqTables = new Map<readonly bigint[], FrVector>();
 
@@ -25,12 +26,17 @@ export class WeightTable {
     private readonly arithmetic: Arithmetic,
     private readonly plan: Plan,
   ) {
-    for (const { family, group } of columnsOf(plan)) {
-      const key = `${family} ${group}`;
-      if (this.families.has(key)) continue;
-      const chunks = family === 'model' ? plan.groups[group]!.modelChunks : chunksOf(plan, family);
-      this.families.set(key, arithmetic.fr.zeros(chunks * this.columnCells(family, group)));
-    }
+    const columns = columnsOf(plan);
+    const all = arithmetic.fr.zeros(columns.reduce((sum, { cells }) => sum + cells, 0));
+    let at = 0;
+    this.own = columns.map(({ cells }) => sliceVector(all, at, (at += cells)));
+    this.find = chunkFinder(plan);
+  }
+
+  /** Cells from the first of a chunk on, whichever columns they lie in. */
+  private cells({ column, offset }: ChunkPlan, from: number, count: number): FrVector {
+    const start = this.own[column]!.pointer;
+    return sliceVector({ pointer: start, length: offset + from + count }, offset + from, offset + from + count);
   }
 
   add(entries: readonly OpeningEntry[]): void {
@@ -42,24 +48,16 @@ export class WeightTable {
 
   /** In the order of opening. */
   columns(): FrVector[] {
-    return columnsOf(this.plan).map(({ family, group, chunk }) => {
-      const size = this.columnCells(family, group);
-      return sliceVector(this.families.get(`${family} ${group}`)!, chunk * size, (chunk + 1) * size);
-    });
-  }
-
-  private columnCells(family: string, group: number): number {
-    return family === 'model' ? 2 ** this.plan.groups[group]!.program.modelBits : 2 ** this.plan.n;
+    return [...this.own];
   }
 
   private addColumn({ family, point, coefficient }: ColumnFunctional, scale: bigint): void {
     const { fr } = this.arithmetic;
-    const split = point.length - this.plan.n;
+    const split = point.length - this.plan.lookupBits;
     const eq = this.eqTables.get(point) ?? fr.expandEq(point.slice(split));
     this.eqTables.set(point, eq);
-    const target = this.families.get(`${family} -1`)!;
     denseWeights(eqWeight(point.slice(0, split)), chunksOf(this.plan, family)).forEach((w, c) =>
-      fr.axpy(sliceVector(target, c * eq.length, (c + 1) * eq.length), mul(w, mul(scale, coefficient)), eq),
+      fr.axpy(this.cells(this.find(family, -1, c), 0, eq.length), mul(w, mul(scale, coefficient)), eq),
     );
   }
 
@@ -72,10 +70,10 @@ export class WeightTable {
       const { offset, bits } = isModel
         ? { offset: group.modelOffsets[functional.slot]!, bits: bitsOfAxes(axes) }
         : slotOf(group, functional.slot);
-      const target = this.families.get(isModel ? `model ${functional.group}` : 'y -1')!;
+      const first = isModel ? this.find('model', functional.group, 0) : this.find('y', -1, 0);
       const item = itemWeights(fr, functional.factors, axes);
       const batch = functional.batch ? paddedWeights(functional.batch, group.items) : [1n];
-      const cells = sliceVector(target, offset, offset + 2 ** bits);
+      const cells = this.cells(first, offset, 2 ** bits);
       fr.outerAccumulate(cells, mul(scale, functional.coefficient), fr.fromBigInts(batch), item);
     });
   }

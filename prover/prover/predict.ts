@@ -81,11 +81,11 @@ export function predictProof(
   const products = productShape(plan);
   const columns = columnsOf(plan).length;
   const size = 2 ** n;
+  const chunkCells = 2 ** plan.lookupBits;
   const { witnessChunks, tableChunks, hasMaxima } = plan;
   const lookupVectors =
     witnessChunks * (WITNESS_VECTORS + (hasMaxima ? MAXIMUM_VECTORS : 0)) + tableChunks * TABLE_VECTORS;
   const helperVectors = witnessChunks * (hasMaxima ? 2 : 1) + tableChunks;
-  const vectors = helperVectors + Math.max(lookupVectors, OPENING_VECTORS * columns);
   const intBytes = 4 * (3 * witnessChunks + tableChunks);
 
   const lookups = lookupCount(groups);
@@ -95,16 +95,21 @@ export function predictProof(
   const us =
     FULL_TERM_US * (lookups.cells + distinctRows + 2 * size) +
     SMALL_TERM_US * (3 * lookups.cells + distinctRows) +
-    size *
-      (witnessChunks * (WITNESS_CELL_US + (hasMaxima ? MAXIMUM_CELL_US : 0)) +
-        tableChunks * TABLE_CELL_US +
-        columns * OPENING_CELL_US);
+    chunkCells * (witnessChunks * (WITNESS_CELL_US + (hasMaxima ? MAXIMUM_CELL_US : 0)) + tableChunks * TABLE_CELL_US) +
+    size * columns * OPENING_CELL_US;
   return {
     n,
-    rounds: 2 * n + products.variables,
+    rounds: plan.lookupBits + n + products.variables,
     proofBytes: proofBytes(proofShape(plan, products, openingBytes(n, columns))),
     srsPoints: size,
-    memoryBytes: Math.ceil(FIXED_BYTES + size * (POINT_BYTES + MSM_BYTES + intBytes + vectors * ELEMENT_BYTES)),
+    memoryBytes: Math.ceil(
+      FIXED_BYTES +
+        size * (POINT_BYTES + MSM_BYTES) +
+        chunkCells * (intBytes + helperVectors * ELEMENT_BYTES) +
+        // What chunks leave free in the columns that they share.
+        (chunkCells < size ? size * (ELEMENT_BYTES + 4) : 0) +
+        ELEMENT_BYTES * Math.max(lookupVectors * chunkCells, OPENING_VECTORS * columns * size),
+    ),
     singleThreadMs: Math.ceil(FIXED_MS + us / 1000),
   };
 }

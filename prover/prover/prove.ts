@@ -18,7 +18,7 @@ import { absorbStatement, publicValues, type Statement } from '../verifier/state
 import type { Arithmetic } from '../wasm/arithmetic.js';
 import { sliceVector } from '../wasm/fr-vectors.js';
 import { proveArithmetic } from './arithmetic-phase.js';
-import { ColumnStore, combineColumns } from './column-store.js';
+import { combineColumns, intColumns } from './column-store.js';
 import { startLookup } from './lookup-phase.js';
 import { evaluateWeights, proveOpening, WeightTable } from './opening-phase.js';
 import { buildWitness, maskColumns, modelColumns, tableColumns, type GroupWitness } from './witness.js';
@@ -86,27 +86,16 @@ function run(
 ): ProvedStatement {
   const { fr, memory } = arithmetic;
   const { n } = plan;
-  const size = 2 ** n;
   const phases = new Phases(onPhase);
   phases.begin('witness');
   const values = publicValues(statement);
   const witness = buildWitness(plan, groups);
   const masks = maskColumns(plan);
   const table = tableColumns(plan, groups);
-  const store = new ColumnStore(plan);
-
-  const small = { y: fr.ints(witness.y), r0: fr.ints(witness.r0), r1: fr.ints(witness.r1), m: fr.ints(witness.m) };
+  const small = intColumns(fr, n, [witness.y, witness.r0, witness.r1, witness.m]);
   phases.begin('commit');
   absorbStatement(transcript, { scheme: scheme.name, srsId: backend.srsId, bound }, plan, statement, values);
-  const first: Uint8Array[] = [];
-  for (const family of ['y', 'r0', 'r1', 'm'] as const) {
-    const all = small[family];
-    for (let c = 0; c < all.length / size; c++) {
-      const column = { pointer: all.pointer + 4 * c * size, length: size, kind: all.kind };
-      store.put(family, -1, c, column);
-      first.push(backend.commit(column));
-    }
-  }
+  const first = small.columns.map((column) => backend.commit(column));
   transcript.absorbPoints('commitments', first);
   phases.begin('helpers');
 
@@ -115,16 +104,11 @@ function run(
   const word = transcript.challenges('r_e', wordPointBits(plan));
   const output = transcript.challenges('tau_out', outputPointBits(plan));
   const lookup = startLookup(arithmetic, plan, { alpha, beta }, witness, masks, table);
-  const second: Uint8Array[] = [];
-  for (const family of ['gw', 'gx', 'gt'] as const)
-    lookup[family].forEach((column, c) => {
-      store.put(family, -1, c, column);
-      second.push(backend.commit(column));
-    });
+  const second = lookup.columns.map((column) => backend.commit(column));
   transcript.absorbPoints('helper commitments', second);
   phases.begin('lookup');
 
-  const tau = transcript.challenges('tau', n);
+  const tau = transcript.challenges('tau', plan.lookupBits);
   const brackets = bracketWeights(plan, transcript.challenge('lookup lambda'));
   const proved = lookup.prove(transcript, tau, brackets);
   const sentValues = flattenValues(plan, proved.values);
@@ -139,20 +123,22 @@ function run(
     lambda: transcript.challenge('lambda'),
   };
   const claims = collectClaims(plan, claimPoints, proved.values, values);
-  const model = groups.map(({ built }, g) => {
-    const cells = fr.fromInts(modelColumns(built));
-    const length = 2 ** built.program.modelBits;
-    for (let c = 0; c < cells.length / length; c++)
-      store.put('model', g, c, sliceVector(cells, c * length, (c + 1) * length));
-    return cells;
-  });
-  const columns = store.ordered();
+  const model = groups.map(({ built }) => fr.fromInts(modelColumns(built)));
+  // In the order of opening. Model columns may be shorter than 2^n: the rest is 0.
+  const columns = [
+    ...small.columns,
+    ...lookup.columns,
+    ...model.flatMap((cells, g) => {
+      const length = 2 ** groups[g]!.built.program.modelBits;
+      return Array.from({ length: cells.length / length }, (_, c) => sliceVector(cells, c * length, (c + 1) * length));
+    }),
+  ];
   const weights = new WeightTable(arithmetic, plan);
   weights.add([{ scale: 1n, functionals: claims.direct }]);
   const direct = evaluateWeights(arithmetic, weights.columns(), columns);
   transcript.absorbScalars('direct', [direct]);
   const products = proveArithmetic(arithmetic, transcript, plan, claims.products, sub(claims.total, direct), {
-    y: small.y,
+    y: small.families[0]!,
     model,
   });
   transcript.absorbScalars('operands', products.operands);

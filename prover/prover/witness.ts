@@ -39,7 +39,7 @@ const SHIFT = 2 ** REQUANT_SHIFT;
  * @throws AssayError INTERNAL where a value does not follow from its operands: the trace is not one of this graph.
  */
 export function buildWitness(plan: Plan, groups: readonly GroupWitness[]): Witness {
-  const cells = plan.witnessChunks * 2 ** plan.n;
+  const cells = plan.witnessChunks * 2 ** plan.lookupBits;
   const make = (): Int32Array => new Int32Array(cells);
   const witness = {
     y: make(),
@@ -47,7 +47,7 @@ export function buildWitness(plan: Plan, groups: readonly GroupWitness[]): Witne
     r1: make(),
     q: make(),
     x: plan.hasMaxima ? Array.from({ length: MAX_TAPS }, make) : [],
-    m: new Int32Array(chunksOf(plan, 'm') * 2 ** plan.n),
+    m: new Int32Array(chunksOf(plan, 'm') * 2 ** plan.lookupBits),
   };
   const range = plan.tables.tables.find(({ kind }) => kind === 'range')!;
   plan.groups.forEach((group, g) => {
@@ -213,7 +213,7 @@ export interface TableColumns {
 }
 
 export function tableColumns(plan: Plan, groups: readonly GroupWitness[]): TableColumns {
-  const cells = plan.tableChunks * 2 ** plan.n;
+  const cells = plan.tableChunks * 2 ** plan.lookupBits;
   const columns = {
     valid: new Uint8Array(cells),
     a: new Int32Array(cells),
@@ -243,7 +243,7 @@ export interface MaskColumns {
 }
 
 export function maskColumns(plan: Plan): MaskColumns {
-  const cells = plan.witnessChunks * 2 ** plan.n;
+  const cells = plan.witnessChunks * 2 ** plan.lookupBits;
   const masks = {
     requant: new Uint8Array(cells),
     looked: new Uint8Array(cells),

@@ -7,14 +7,14 @@ import { chunksOf, slotOf, type Plan } from '../plan/plan.js';
 import { unravel } from '../program/blocks.js';
 import { cellStrides } from '../program/layout.js';
 
-/** Calls with the name of the column ("family group chunk"), the cell and its weight. */
+/** Calls with the name of the chunk ("family group chunk"), the cell and its weight. */
 export function expandFunctional(
   plan: Plan,
   functional: Functional,
-  put: (column: string, cell: number, weight: bigint) => void,
+  put: (chunk: string, cell: number, weight: bigint) => void,
 ): void {
   if (functional.kind === 'column') {
-    const size = 2 ** plan.n;
+    const size = 2 ** plan.lookupBits;
     denseWeights(eqWeight(functional.point), chunksOf(plan, functional.family) * size).forEach((w, i) =>
       put(`${functional.family} -1 ${Math.floor(i / size)}`, i % size, mul(w, functional.coefficient)),
     );
@@ -35,7 +35,7 @@ export function expandFunctional(
       along.map((right) => ({ cell: left.cell + right.cell, weight: mul(left.weight, right.weight) })),
     );
   }
-  const size = 2 ** (isModel ? group.program.modelBits : plan.n);
+  const size = 2 ** (isModel ? group.program.modelBits : plan.lookupBits);
   const emit = (cell: number, weight: bigint): void =>
     put(
       isModel ? `model ${functional.group} ${Math.floor(cell / size)}` : `y -1 ${Math.floor(cell / size)}`,

@@ -16,7 +16,7 @@ import { columnCoefficients, type OpeningEntry } from '../plan/coefficients.js';
 import { expandFunctional } from './expand-functional.js';
 import { denseWeights, eqWeight } from '../plan/functional.js';
 import { bracketWeights, flattenValues, lookupDegree, lookupSummand, type PublicPart } from '../plan/lookup.js';
-import { chunkBits, chunksOf, columnsOf, makePlan, type Plan } from '../plan/plan.js';
+import { chunkBits, chunksInOrder, chunksOf, columnsOf, makePlan, type Plan } from '../plan/plan.js';
 import { RANGE_TAG } from '../program/tables.js';
 import { MAX_TAPS } from '../program/types.js';
 import {
@@ -79,9 +79,12 @@ export interface Tampering {
 const bigints = (values: ArrayLike<number>): bigint[] => Array.from(values, toField);
 const HALF = inverse(2n);
 
-/** Cuts a family into columns of 2^n cells. */
+/** Cuts a list into stretches of 2^n cells, the last one filled up with 0. */
 function cut(values: readonly bigint[], n: number): bigint[][] {
-  return Array.from({ length: values.length / 2 ** n }, (_, c) => values.slice(c * 2 ** n, (c + 1) * 2 ** n));
+  return Array.from({ length: Math.ceil(values.length / 2 ** n) }, (_, c) => {
+    const own = values.slice(c * 2 ** n, (c + 1) * 2 ** n);
+    return [...own, ...new Array<bigint>(2 ** n - own.length).fill(0n)];
+  });
 }
 
 export async function referenceProve(
@@ -106,7 +109,7 @@ export async function referenceProve(
   // Columns by name: 'y 0', 'y 1', ..., 'm 0', ...
   const columns = new Map<string, bigint[]>();
   const putFamily = (family: string, all: readonly bigint[]): void =>
-    cut(all, n).forEach((column, c) => columns.set(`${family} ${c}`, column));
+    cut(all, plan.lookupBits).forEach((column, c) => columns.set(`${family} ${c}`, column));
   putFamily('y', bigints(witness.y));
   putFamily('r0', bigints(witness.r0));
   putFamily('r1', bigints(witness.r1));
@@ -117,7 +120,7 @@ export async function referenceProve(
   const family = (name: 'y' | 'r0' | 'r1' | 'm' | 'gw' | 'gx' | 'gt'): bigint[][] =>
     Array.from({ length: chunksOf(plan, name) }, (_, c) => columns.get(`${name} ${c}`)!);
   const commitAll = (names: readonly ('y' | 'r0' | 'r1' | 'm' | 'gw' | 'gx' | 'gt')[]): Promise<Uint8Array[]> =>
-    Promise.all(names.flatMap(family).map((column) => committer.commit(column)));
+    Promise.all(cut(names.flatMap(family).flat(), n).map((column) => committer.commit(column)));
 
   absorbStatement(transcript, { scheme: committer.name, srsId: committer.srsId, bound }, plan, statement, values);
   const first = await commitAll(['y', 'r0', 'r1', 'm']);
@@ -137,13 +140,14 @@ export async function referenceProve(
   putFamily('gt', helpers.gt);
   const second = await commitAll(plan.hasMaxima ? ['gw', 'gx', 'gt'] : ['gw', 'gt']);
   transcript.absorbPoints('helper commitments', second);
-  const tau = transcript.challenges('tau', n);
+  const tau = transcript.challenges('tau', plan.lookupBits);
   const weights = bracketWeights(plan, transcript.challenge('lookup lambda'));
 
   // Phase L: all columns, masks and rows as tables of one sumcheck.
+  const chunkCells = 2 ** plan.lookupBits;
   const perWitness = Array.from({ length: plan.witnessChunks }, (_, c) => {
     const slice = (values: ArrayLike<number>): bigint[] =>
-      bigints(Array.prototype.slice.call(values, c * 2 ** n, (c + 1) * 2 ** n));
+      bigints(Array.prototype.slice.call(values, c * chunkCells, (c + 1) * chunkCells));
     return [
       family('y')[c]!,
       family('r0')[c]!,
@@ -156,7 +160,7 @@ export async function referenceProve(
   });
   const perTable = Array.from({ length: plan.tableChunks }, (_, j) => {
     const slice = (values: ArrayLike<number>): bigint[] =>
-      bigints(Array.prototype.slice.call(values, j * 2 ** n, (j + 1) * 2 ** n));
+      bigints(Array.prototype.slice.call(values, j * chunkCells, (j + 1) * chunkCells));
     return [family('m')[j]!, family('gt')[j]!, ...[rows.committed, rows.valid, rows.a, rows.b, rows.tag].map(slice)];
   });
   const read = (flat: readonly bigint[]): { values: LookupValues } & Pick<PublicPart, 'masks' | 'rows'> => {
@@ -190,7 +194,7 @@ export async function referenceProve(
       rows: tableChunks.map((v) => ({ valid: v[3]!, a: v[4]!, b: v[5]!, tag: v[6]! })),
     };
   };
-  const eqTau = denseWeights(eqWeight(tau), 2 ** n);
+  const eqTau = denseWeights(eqWeight(tau), chunkCells);
   const lookup = proveSumcheck(
     transcript,
     'lookup',
@@ -226,9 +230,11 @@ export async function referenceProve(
       columns.set(`model ${g} ${c}`, [...column, ...new Array<bigint>(2 ** n - column.length).fill(0n)]),
     ),
   );
-  const ordered = columnsOf(plan).map(({ family: name, group, chunk }) =>
-    columns.get(name === 'model' ? `model ${group} ${chunk}` : `${name} ${chunk}`)!,
-  );
+  const ordered = columnsOf(plan).map(() => new Array<bigint>(2 ** n).fill(0n));
+  for (const { family: name, group, chunk, column, offset } of chunksInOrder(plan))
+    columns
+      .get(name === 'model' ? `model ${group} ${chunk}` : `${name} ${chunk}`)!
+      .forEach((value, i) => (ordered[column]![offset + i] = value));
   const evaluate = (functionals: readonly Functional[]): bigint =>
     combinedWeights(plan, [{ scale: 1n, functionals }]).reduce(
       (sum, weight, i) => weight.reduce((s, w, x) => (w === 0n ? s : add(s, mul(w, ordered[i]![x]!))), sum),
@@ -366,14 +372,14 @@ function helperColumns(
 
 /** sum of scale * A over the entries, written out for every column in the order of opening. */
 function combinedWeights(plan: Plan, entries: readonly OpeningEntry[]): bigint[][] {
-  const columns = columnsOf(plan);
-  const index = new Map(columns.map(({ family, group, chunk }, i) => [`${family} ${group} ${chunk}`, i]));
-  const weights = columns.map(() => new Array<bigint>(2 ** plan.n).fill(0n));
+  const chunks = new Map(chunksInOrder(plan).map((own) => [`${own.family} ${own.group} ${own.chunk}`, own]));
+  const weights = columnsOf(plan).map(() => new Array<bigint>(2 ** plan.n).fill(0n));
   for (const { scale, functionals } of entries)
     for (const functional of functionals)
       expandFunctional(plan, functional, (key, cell, weight) => {
-        const column = weights[index.get(key)!]!;
-        column[cell] = add(column[cell]!, mul(scale, weight));
+        const { column, offset } = chunks.get(key)!;
+        const own = weights[column]!;
+        own[offset + cell] = add(own[offset + cell]!, mul(scale, weight));
       });
   return weights;
 }

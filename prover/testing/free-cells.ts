@@ -13,7 +13,7 @@ const MINUS_SHIFT = neg(inverse(1n << 24n));
  */
 export function fillFreeCells(columns: Map<string, bigint[]>, plan: Plan, draw: Draw): number {
   const masks = maskColumns(plan);
-  const size = 2 ** plan.n;
+  const size = 2 ** plan.lookupBits;
   // A sequence state -> step state + 1 instead of a hash per cell, which would take longer than the proof.
   const step = draw.nonzero();
   let [state, filled] = [draw.field(), 0];

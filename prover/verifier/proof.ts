@@ -3,20 +3,20 @@
  *
  *   "ASSAYPRF" | uint8 version 1 | uint8 scheme | uint8 n | commitments (64 bytes each) | scalars (32 bytes each) | opening
  *
- * Commitments in the order y, r0, r1, m, gw [, gx], gt; scalars: rounds of L, values at r*, D, rounds of A, operands,
+ * Commitments to columns: those of y, r0, r1, m, then those of gw [, gx], gt (`chunksInOrder`); scalars: rounds of L, values at r*, D, rounds of A, operands,
  * rounds of O. Scalars are canonical, points are on the curve, and there is no byte more.
  */
 import { AssayError } from '../../common/errors.js';
 import { FR_MODULUS } from '../field/bn254.params.js';
 import { fromBytes, toBytes } from '../field/fr.js';
 import { lookupDegree, lookupValueCount } from '../plan/lookup.js';
-import { chunksOf, FIRST_FAMILIES, helperFamilies, type Plan } from '../plan/plan.js';
+import { columnCount, FIRST_FAMILIES, helperFamilies, type Plan } from '../plan/plan.js';
 
 export interface Proof {
   readonly n: number;
-  /** y, r0, r1, m, before the lookup challenges. */
+  /** Columns of y, r0, r1, m, before the lookup challenges. */
   readonly witness: readonly Uint8Array[];
-  /** gw, gx, gt. */
+  /** Columns of gw, gx, gt. */
   readonly helpers: readonly Uint8Array[];
   readonly lookupRounds: readonly (readonly bigint[])[];
   /** In the order of `flattenValues`. */
@@ -33,6 +33,7 @@ export interface Proof {
 /** The numbers of things in a proof. */
 export interface ProofShape {
   readonly n: number;
+  readonly lookupRounds: number;
   readonly witness: number;
   readonly helpers: number;
   readonly lookupDegree: number;
@@ -56,12 +57,11 @@ export function proofShape(
   products: { readonly count: number; readonly variables: number; readonly degree: number },
   openingBytes: number,
 ): ProofShape {
-  const count = (families: readonly Parameters<typeof chunksOf>[1][]): number =>
-    families.reduce((sum, family) => sum + chunksOf(plan, family), 0);
   return {
     n: plan.n,
-    witness: count(FIRST_FAMILIES),
-    helpers: count(helperFamilies(plan)),
+    lookupRounds: plan.lookupBits,
+    witness: columnCount(plan, FIRST_FAMILIES),
+    helpers: columnCount(plan, helperFamilies(plan)),
     lookupDegree: lookupDegree(plan),
     values: lookupValueCount(plan),
     arithmeticRounds: products.variables,
@@ -73,7 +73,8 @@ export function proofShape(
 
 export function proofBytes(shape: ProofShape): number {
   const scalars =
-    shape.n * (shape.lookupDegree + OPENING_DEGREE) +
+    shape.lookupRounds * shape.lookupDegree +
+    shape.n * OPENING_DEGREE +
     shape.values +
     1 +
     shape.arithmeticRounds * shape.arithmeticDegree +
@@ -143,7 +144,7 @@ export function decodeProof(bytes: Uint8Array, shape: ProofShape): Proof {
     n: shape.n,
     witness: points(shape.witness),
     helpers: points(shape.helpers),
-    lookupRounds: rounds(shape.n, shape.lookupDegree),
+    lookupRounds: rounds(shape.lookupRounds, shape.lookupDegree),
     values: scalars(shape.values),
     direct: scalar(),
     arithmeticRounds: rounds(shape.arithmeticRounds, shape.arithmeticDegree),

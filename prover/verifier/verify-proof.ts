@@ -70,7 +70,7 @@ export function verifyProof(
   const word = transcript.challenges('r_e', wordPointBits(plan));
   const output = transcript.challenges('tau_out', outputPointBits(plan));
   transcript.absorbPoints('helper commitments', proof.helpers);
-  const tau = transcript.challenges('tau', plan.n);
+  const tau = transcript.challenges('tau', plan.lookupBits);
   const bracket = transcript.challenge('lookup lambda');
 
   const lookup = verifySumcheck(transcript, 'lookup', 0n, proof.lookupRounds);

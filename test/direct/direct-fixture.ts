@@ -1,6 +1,14 @@
 /** A private chain with a DirectVerifier for the development SRS, and proofs to give it. */
 import { readFileSync } from 'node:fs';
-import { Contract, ContractFactory, hexlify, Wallet, type InterfaceAbi, type JsonRpcProvider } from 'ethers';
+import {
+  Contract,
+  ContractFactory,
+  hexlify,
+  Wallet,
+  type ContractTransactionResponse,
+  type InterfaceAbi,
+  type JsonRpcProvider,
+} from 'ethers';
 import { inputRoot, outputRoot } from '../../graph/commitment/trace-root.js';
 import { compileModel, encodeInputs, readOnnx } from '../../graph/index.js';
 import { evaluateGraph } from '../../graph/integer/evaluate.js';
@@ -12,6 +20,7 @@ import { encodeDirectEvidence, type CommittedPorts } from '../../prover/files/di
 import { mercuryProver } from '../../prover/opening/mercury-prover.js';
 import { wasmBackend } from '../../prover/opening/wasm-backend.js';
 import { buildProgram } from '../../prover/program/build-program.js';
+import { encodeProgram } from '../../prover/program/encode-program.js';
 import { makeModelKey } from '../../prover/prover/make-key.js';
 import { chooseColumnBits } from '../../prover/prover/predict.js';
 import { proveStatement } from '../../prover/prover/prove.js';
@@ -20,6 +29,7 @@ import { developmentHead } from '../../prover/srs/development-srs.js';
 import { requestedOutputs } from '../../prover/verifier/check-outputs.js';
 import { SCHEME_CODE } from '../../prover/verifier/kzg-scheme.js';
 import { modelKeyDigest } from '../../prover/verifier/model-key.js';
+import { readProofHeader } from '../../prover/verifier/proof.js';
 import type { GroupStatement } from '../../prover/verifier/statement.js';
 import type { Arithmetic } from '../../prover/wasm/arithmetic.js';
 import { anvilKey, startAnvil, type AnvilOptions } from '../../verifier-contracts/anvil.js';
@@ -48,6 +58,27 @@ export const portsOf = ({ tensors, inputs, outputs }: IntegerGraph): CommittedPo
 export const evidenceOf = ({ graph, group, context, proof }: DirectJob): Uint8Array =>
   encodeDirectEvidence(group, portsOf(graph), context, proof);
 
+/** Makes the contract ready for proofs like this one. */
+export const publishFor = (direct: DirectFixture, { group: { key, items }, proof }: DirectJob): Promise<bigint> =>
+  direct.publish(encodeProgram(key.program), items, readProofHeader(proof).n);
+
+/** Publishes whatever bytes, where the store takes them. */
+export async function publishIfTaken(
+  direct: DirectFixture,
+  program: Uint8Array,
+  items: number,
+  n: number,
+): Promise<boolean> {
+  try {
+    await direct.programs.getFunction('publish').staticCall(hexlify(program), items, n);
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'CALL_EXCEPTION') throw error;
+    return false;
+  }
+  await direct.publish(program, items, n);
+  return true;
+}
+
 /** What the contract must answer. */
 export function claimOf({ graph, group: { key, items, inputs, outputs }, context }: DirectJob): unknown[] {
   const requested = requestedOutputs(key.program, items, outputs);
@@ -65,6 +96,10 @@ export interface DirectFixture {
   readonly signer: Wallet;
   readonly artifacts: Artifacts;
   readonly address: string;
+  /** The ProgramStore. */
+  readonly programs: Contract;
+  /** The gas that it took. */
+  publish(program: Uint8Array, items: number, n: number): Promise<bigint>;
   /** The claim's fields, or the name of the error. */
   verify(evidence: Uint8Array): Promise<unknown[] | string>;
   /** Of a transaction that calls the verifier and nothing else. */
@@ -91,19 +126,21 @@ export async function startDirect(options: AnvilOptions = {}): Promise<DirectFix
       return contract.getAddress();
     };
     const head = developmentHead();
-    const phases = await deploy('DirectPhases', []);
-    const address = await deploy('DirectVerifier', [wordsOf(head.tauG1), wordsOf(head.tauG2), phases]);
-    const own = artifacts['DirectVerifier']!.abi as { type: string; name?: string }[];
-    const others = (artifacts['DirectPhases']!.abi as { type: string; name?: string }[]).filter(
-      ({ type, name }) => type === 'error' && own.every((entry) => entry.name !== name),
-    );
-    const contract = new Contract(address, [...own, ...others] as InterfaceAbi, signer);
+    const store = await deploy('ProgramStore', [await deploy('TapeMaker', [])]);
+    const address = await deploy('DirectVerifier', [wordsOf(head.tauG1), wordsOf(head.tauG2), store]);
+    const contract = new Contract(address, artifacts['DirectVerifier']!.abi as InterfaceAbi, signer);
+    const programs = new Contract(store, artifacts['ProgramStore']!.abi as InterfaceAbi, signer);
     const dataOf = (evidence: Uint8Array): string => contract.interface.encodeFunctionData('verify', [evidence]);
     return {
       provider,
       signer,
       artifacts,
       address,
+      programs,
+      publish: async (program, items, n) => {
+        const sent = await programs.getFunction('publish')(hexlify(program), items, n, { gasLimit: 16_000_000 });
+        return (await (sent as ContractTransactionResponse).wait())!.gasUsed;
+      },
       verify: async (evidence) => {
         try {
           const [claims] = contract.interface.decodeFunctionResult(

@@ -1,9 +1,10 @@
 /** What the direct verifier computes on its way, against the functions of prover/plan that it stands for. */
 import {
+  Contract,
   ContractFactory,
   hexlify,
   Wallet,
-  type Contract,
+  type ContractTransactionResponse,
   type InterfaceAbi,
   type JsonRpcProvider,
   Result,
@@ -12,11 +13,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CASE_KINDS, randomCase } from '../../prover/audit/cases.js';
 import { Draw } from '../../prover/audit/draw.js';
 import { mul } from '../../prover/field/fr.js';
-import { eqFactors, evaluateFactors, pushWeights } from '../../prover/plan/functional.js';
-import { evaluateMasks, withChunk } from '../../prover/plan/lookup.js';
-import { columnsOf, makePlan } from '../../prover/plan/plan.js';
-import { encodeProgram } from '../../prover/program/encode-program.js';
-import { bitsOf, bitsOfAxes } from '../../prover/program/layout.js';
+import { collectClaims, operandClaim, outputPointBits, wordPointBits } from '../../prover/plan/claims.js';
+import { columnCoefficients } from '../../prover/plan/coefficients.js';
+import { evaluateMasks, lookupValueCount, unflattenValues, withChunk } from '../../prover/plan/lookup.js';
+import { chunkBits, columnsOf, makePlan } from '../../prover/plan/plan.js';
+import { encodeProgram, programHash } from '../../prover/program/encode-program.js';
 import { evaluateTables } from '../../prover/program/tables.js';
 import type { Program } from '../../prover/program/types.js';
 import { productShape } from '../../prover/verifier/product-shape.js';
@@ -28,14 +29,21 @@ import { COMPILE_TIMEOUT_MS } from './direct-fixture.js';
 let anvil: Anvil;
 let provider: JsonRpcProvider;
 let harness: Contract;
+let store: Contract;
 const call = (name: string, ...args: unknown[]): Promise<unknown> => harness.getFunction(name).staticCall(...args);
 beforeAll(async () => {
   anvil = await startAnvil();
   provider = await connectChain(anvil.url);
-  const { abi, bytecode } = (await compileContracts({ folders: ['harness/direct'] }))['DirectHarness']!;
-  const factory = new ContractFactory(abi as InterfaceAbi, bytecode, new Wallet(anvilKey(0), provider));
-  harness = (await factory.deploy()) as Contract;
-  await harness.waitForDeployment();
+  const artifacts = await compileContracts({ folders: ['src/direct', 'harness/direct'] });
+  const signer = new Wallet(anvilKey(0), provider);
+  const deploy = async (name: string, ...args: unknown[]): Promise<Contract> => {
+    const { abi, bytecode } = artifacts[name]!;
+    const contract = (await new ContractFactory(abi as InterfaceAbi, bytecode, signer).deploy(...args)) as Contract;
+    await contract.waitForDeployment();
+    return contract;
+  };
+  harness = await deploy('DirectHarness');
+  store = await deploy('ProgramStore', await (await deploy('TapeMaker')).getAddress());
 }, COMPILE_TIMEOUT_MS);
 afterAll(async () => {
   provider?.destroy();
@@ -51,6 +59,11 @@ const programOf = (
   return { program: randomCase(kind, draw, items).built.program, items, draw };
 };
 const points = (draw: Draw, count: number): bigint[] => Array.from({ length: count }, () => draw.field());
+const powers = (first: bigint, ratio: bigint, count: number): bigint[] => {
+  const all = [first];
+  while (all.length < count) all.push(mul(all.at(-1)!, ratio));
+  return all.slice(0, count);
+};
 
 describe.each(CASE_KINDS)('%s', (kind) => {
   it('plan', async () => {
@@ -68,6 +81,7 @@ describe.each(CASE_KINDS)('%s', (kind) => {
       batchBits: BigInt(plan.groups[0]!.batchBits),
       witnessOffsets: plan.groups[0]!.witnessOffsets.map(BigInt),
       modelOffsets: plan.groups[0]!.modelOffsets.map(BigInt),
+      lookupBits: BigInt(plan.lookupBits),
       witnessChunks: BigInt(plan.witnessChunks),
       tableChunks: BigInt(plan.tableChunks),
       modelChunks: BigInt(plan.groups[0]!.modelChunks),
@@ -84,46 +98,77 @@ describe.each(CASE_KINDS)('%s', (kind) => {
     );
   });
 
-  it('masks and tables', async () => {
-    const { program, items, draw } = programOf(kind, 2);
-    const n = draw.int(program.modelBits, 12);
-    const code = hexlify(encodeProgram(program));
+  // The largest n leaves room for several chunks in a column.
+  it.each([0, 3])('the tape, columns 2^%i times as long as they must be', async (more) => {
+    const { program, items, draw } = programOf(kind, 2 + more);
+    const n = program.modelBits + more;
     const plan = makePlan([{ program, items }], n);
-    const point = points(draw, n);
-    const masks = (await call('masks', code, items, n, point)) as bigint[][];
-    expect(masks.map((own) => [...own])).toEqual(
-      Array.from({ length: plan.witnessChunks }, (_, c) => {
-        const { requant, looked, maxima, tag } = evaluateMasks(plan, withChunk(plan.witnessChunks, c, point));
-        return [requant, looked, maxima, tag];
-      }),
-    );
-    const tables = makePlan([{ program, items: 1 }], n);
-    const rows = (await call('rows', code, n, point)) as bigint[][];
-    expect(rows.map((own) => [...own])).toEqual(
-      Array.from({ length: tables.tableChunks }, (_, j) => {
-        const { valid, a, b, tag } = evaluateTables(tables.tables, withChunk(tables.tableChunks, j, point));
-        return [valid, a, b, tag];
-      }),
-    );
-  });
+    const hash = hexlify(programHash(program));
+    const sent = await store.getFunction('publish')(hexlify(encodeProgram(program)), items, n, {
+      gasLimit: 16_000_000,
+    });
+    await (sent as ContractTransactionResponse).wait();
 
-  it('views', async () => {
-    const { program, draw } = programOf(kind, 3);
-    const code = hexlify(encodeProgram(program));
-    for (const [r, { expression }] of program.requants.entries())
-      for (const [t, { source, blocks }] of expression.linear.entries()) {
-        const axes =
-          source.kind === 'one' ? [] : (source.kind === 'witness' ? program.witness : program.model)[source.slot]!.axes;
-        const [target, inside] = [points(draw, bitsOfAxes(expression.axes)), points(draw, bitsOfAxes(axes))];
-        const { coefficient, factors } = pushWeights(eqFactors(expression.axes, target), blocks);
-        let from = 0;
-        const coordinates = axes.map((side) => inside.slice(from, (from += bitsOf(side))));
-        expect(await call('viewAt', code, r, t, target, inside), `requantisation ${r}, term ${t}`).toBe(
-          mul(
-            coefficient,
-            evaluateFactors(factors, (axis) => coordinates[axis]!),
+    const { variables, count } = productShape(plan);
+    const inside = points(draw, plan.lookupBits);
+    const drawn = {
+      wordPoint: points(draw, wordPointBits(plan)),
+      outputPoint: points(draw, outputPointBits(plan)),
+      tau: points(draw, plan.lookupBits),
+      witnessPoint: [...points(draw, chunkBits(plan.witnessChunks)), ...inside],
+      tablePoint: [...points(draw, chunkBits(plan.tableChunks)), ...inside],
+      rho: points(draw, variables),
+      u: points(draw, n),
+    };
+    const [lambda, gamma] = [draw.field(), draw.field()];
+    const claimCount =
+      7 + (plan.hasMaxima ? 5 : 0) + (plan.hasValues ? 1 : 0) + program.outputs.length + program.inputs.length;
+    const found = (await call('run', await store.getAddress(), hash, items, n, {
+      ...drawn,
+      lambdas: powers(1n, lambda, claimCount),
+      gammas: powers(gamma, gamma, 2 * count),
+    })) as Result;
+    const list = (name: string): bigint[] => [...(found.getValue(name) as bigint[])];
+
+    expect(list('masks')).toEqual(
+      Array.from({ length: plan.witnessChunks }, (_, c) => {
+        const { requant, looked, maxima, tag } = evaluateMasks(plan, withChunk(plan.witnessChunks, c, inside));
+        return [requant, looked, maxima, tag];
+      }).flat(),
+    );
+    expect(list('rows')).toEqual(
+      Array.from({ length: plan.tableChunks }, (_, j) => {
+        const { valid, a, b, tag } = evaluateTables(plan.tables, withChunk(plan.tableChunks, j, inside));
+        return [valid, a, b, tag];
+      }).flat(),
+    );
+    const claims = collectClaims(
+      plan,
+      {
+        witness: drawn.witnessPoint,
+        table: drawn.tablePoint,
+        output: drawn.outputPoint,
+        word: drawn.wordPoint,
+        lambda,
+      },
+      unflattenValues(plan, points(draw, lookupValueCount(plan))),
+      {
+        words: [program.inputs.map(() => Array.from({ length: items }, () => []))],
+        outputs: [
+          program.outputs.map(
+            ({ expression: { axes } }) => new Int32Array(items * axes.reduce((size, side) => size * side, 1)),
           ),
-        );
-      }
+        ],
+      },
+    );
+    const operands = claims.products.flatMap((term) =>
+      (['p', 'q'] as const).map((side) => operandClaim(plan, term, side, drawn.rho.slice(variables - term.variables))),
+    );
+    expect(list('operandKnown')).toEqual(operands.map(({ constant }) => constant));
+    const entries = [
+      { scale: 1n, functionals: claims.direct },
+      ...operands.map(({ functionals }, i) => ({ scale: powers(gamma, gamma, 2 * count)[i]!, functionals })),
+    ];
+    expect(list('coefficients')).toEqual(columnCoefficients(plan, entries, drawn.u));
   });
 });

@@ -7,6 +7,7 @@ import { kzgProver } from '../../prover/audit/testing/kzg-prover.js';
 import { developmentHead } from '../../prover/srs/development-srs.js';
 import { openingKey } from '../../prover/srs/srs.js';
 import { kzgScheme } from '../../prover/verifier/kzg-scheme.js';
+import { readProofHeader } from '../../prover/verifier/proof.js';
 import type { Arithmetic } from '../../prover/wasm/arithmetic.js';
 import { openArithmetic } from '../../prover/wasm/node-arithmetic.js';
 import {
@@ -14,6 +15,8 @@ import {
   COMPILE_TIMEOUT_MS,
   evidenceOf,
   proveGroup,
+  publishFor,
+  publishIfTaken,
   startDirect,
   type DirectFixture,
 } from './direct-fixture.js';
@@ -46,6 +49,7 @@ it('honest proofs', async () => {
         randomCase(kind, draw, draw.int(1, 5)),
         new Uint8Array(32).fill(seed & 0xff),
       );
+      await publishFor(direct, job);
       expect(await direct.verify(evidenceOf(job)), `${kind}, seed ${seed}`).toEqual(claimOf(job));
     }
 });
@@ -59,6 +63,10 @@ it('changes of one place', async () => {
     const mutations = Array.from({ length: AT_ONCE }, (_, k) =>
       mutateJob(job, new Draw(`slow ${kind}`, i + k), scheme),
     );
+    await publishFor(direct, job);
+    const { n } = readProofHeader(job.proof);
+    for (const { program } of mutations)
+      if (program !== undefined) await publishIfTaken(direct, program, job.group.items, n);
     const accepted = await direct.accepted(mutations.map(({ evidence }) => evidence));
     mutations.forEach(({ what, isAccepted }, k) => {
       expect(accepted[k], `${kind}, seed ${i}, mutation ${k}: ${what}`).toBe(isAccepted);

@@ -10,6 +10,7 @@ import { encodeProgram } from '../../prover/program/encode-program.js';
 import { developmentHead } from '../../prover/srs/development-srs.js';
 import { openingKey } from '../../prover/srs/srs.js';
 import { kzgScheme } from '../../prover/verifier/kzg-scheme.js';
+import { readProofHeader } from '../../prover/verifier/proof.js';
 import type { Arithmetic } from '../../prover/wasm/arithmetic.js';
 import { openArithmetic } from '../../prover/wasm/node-arithmetic.js';
 import type { AuditedProver } from '../../prover/audit/audited-prover.js';
@@ -21,6 +22,8 @@ import {
   evidenceOf,
   proveGroup,
   proveModel,
+  publishFor,
+  publishIfTaken,
   startDirect,
   wordsOf,
   type DirectFixture,
@@ -50,30 +53,35 @@ describe('accepts what verifyProof() accepts', () => {
     for (const items of name === 'iris' ? [1, 3] : [1]) {
       const job = proveModel(arithmetic, name, items, contextOf(items));
       expect(acceptedByTypeScript(job, scheme)).toBe(true);
+      await publishFor(direct, job);
       expect(await direct.verify(evidenceOf(job)), `${items} items`).toEqual(claimOf(job));
     }
   });
 
   it('slots over several columns', async () => {
     const job = proveModel(arithmetic, 'lenet5', 8, contextOf(8), 16);
+    await publishFor(direct, job);
     expect(await direct.verify(evidenceOf(job))).toEqual(claimOf(job));
   });
 
   // One to three items, by turns; more seeds of every kind are in the slow suite.
   it.each(CASE_KINDS.map((kind, i) => [kind, 1 + (i % 3)] as const))('%s, %i items', async (kind, items) => {
     const job = await proveGroup(prover, randomCase(kind, new Draw('direct', items), items), contextOf(items));
+    await publishFor(direct, job);
     expect(await direct.verify(evidenceOf(job))).toEqual(claimOf(job));
   });
 });
 
 // Gas of a whole transaction is the same on every machine; bounds some percent above what was measured.
 it.each([
-  { name: 'mnist-mlp', most: 810_000n },
-  { name: 'iris', most: 850_000n },
-  { name: 'lenet5', most: 1_160_000n },
-  { name: 'mnist-dwcnn', most: 1_820_000n },
+  { name: 'mnist-mlp', most: 530_000n },
+  { name: 'iris', most: 585_000n },
+  { name: 'lenet5', most: 645_000n },
+  { name: 'mnist-dwcnn', most: 860_000n },
 ])('$name costs at most $most gas', async ({ name, most }) => {
-  const gas = await direct.gasOf(evidenceOf(proveModel(arithmetic, name, 1, contextOf(1))));
+  const job = proveModel(arithmetic, name, 1, contextOf(1));
+  await publishFor(direct, job);
+  const gas = await direct.gasOf(evidenceOf(job));
   expect(gas).toBeLessThan(most);
 });
 
@@ -86,6 +94,10 @@ describe('refuses what verifyProof() refuses', () => {
         contextOf(seed),
       );
       const mutations = Array.from({ length: 60 }, (_, i) => mutateJob(job, new Draw(`mutation ${kind}`, i), scheme));
+      await publishFor(direct, job);
+      const { n } = readProofHeader(job.proof);
+      for (const { program } of mutations)
+        if (program !== undefined) await publishIfTaken(direct, program, job.group.items, n);
       const accepted = await direct.accepted(mutations.map(({ evidence }) => evidence));
       mutations.forEach(({ what, isAccepted }, i) =>
         expect(accepted[i], `${kind}, mutation ${i}: ${what}`).toBe(isAccepted),
@@ -97,6 +109,7 @@ describe('refuses what verifyProof() refuses', () => {
     let job: DirectJob;
     beforeAll(async () => {
       job = await proveGroup(prover, randomCase('conv', new Draw('named', 1), 2), contextOf(5));
+      await publishFor(direct, job);
     });
     const changedAt = (at: number, change: (word: bigint) => bigint): Uint8Array => {
       const proof = job.proof.slice();
@@ -127,9 +140,14 @@ describe('refuses what verifyProof() refuses', () => {
       expect(await direct.verify(header(8, 2))).toBe('ProofHeader');
       // HyperKZG.
       expect(await direct.verify(header(9, 2))).toBe('ProofHeader');
-      expect(await direct.verify(header(10, 7))).toBe('PlanLimits');
-      expect(await direct.verify(header(10, 25))).toBe('PlanLimits');
+      // Another n is that of another tape.
+      for (const n of [7, 9, 25]) expect(await direct.verify(header(10, n))).toBe('ProgramNotPublished');
+      await direct.publish(encodeProgram(job.group.key.program), job.group.items, 9);
       expect(await direct.verify(header(10, 9))).toBe('ProofLength');
+      // The evidence names one n, the proof another.
+      const evidence = evidenceOf(job);
+      evidence[136] = 9;
+      expect(await direct.verify(evidence)).toBe('ProofHeader');
       expect(await direct.verify(evidenceOf({ ...job, proof: job.proof.subarray(0, job.proof.length - 1) }))).toBe(
         'ProofLength',
       );
@@ -156,32 +174,26 @@ describe('refuses what verifyProof() refuses', () => {
       expect(await direct.verify(changedAt(-704, next))).toBe('PointInvalid');
     });
 
-    it('programs', async () => {
-      const program = encodeProgram(job.group.key.program);
-      const withProgram = (change: (bytes: Uint8Array) => void): Uint8Array => {
+    it('programs that nobody has published', async () => {
+      for (const at of [96, 127, 132 + 3]) {
         const evidence = evidenceOf(job);
-        change(evidence.subarray(108, 108 + program.length));
-        return evidence;
-      };
-      // log2 of a model column above n; no witness; a number without an end.
-      expect(await direct.verify(withProgram((bytes) => (bytes[0] = 9)))).toBe('PlanLimits');
-      expect(await direct.verify(withProgram((bytes) => (bytes[0] = 7)))).toBe('PlanLimits');
-      expect(await direct.verify(withProgram((bytes) => (bytes[1] = 0)))).toBe('ProgramMalformed');
-      expect(await direct.verify(withProgram((bytes) => bytes.fill(0x80)))).toBe('ProgramMalformed');
-      expect(await direct.verify(withProgram((bytes) => bytes.fill(0xff, bytes.length - 1)))).toBe('ProgramMalformed');
+        evidence[at]! ^= 1;
+        expect(await direct.verify(evidence), `byte ${at}`).toBe('ProgramNotPublished');
+      }
     });
   });
 });
 
 describe('the constructor', () => {
-  const deployAt = async (chainId: bigint | undefined, args: (phases: string) => unknown[]): Promise<string> => {
+  const deployAt = async (chainId: bigint | undefined, args: (store: string) => unknown[]): Promise<string> => {
     const anvil = await startAnvil(chainId === undefined ? {} : { chainId });
     const provider = await connectChain(anvil.url);
     try {
       const signer = new Wallet(id('deployer'), provider);
       await provider.send('anvil_setBalance', [signer.address, '0xffffffffffffffffffff']);
-      const phases = direct.artifacts['DirectPhases']!;
-      const deployed = await new ContractFactory(phases.abi as InterfaceAbi, phases.bytecode, signer).deploy();
+      const maker = direct.artifacts['TapeMaker']!;
+      // Any contract: it is not asked.
+      const deployed = await new ContractFactory(maker.abi as InterfaceAbi, maker.bytecode, signer).deploy();
       await deployed.waitForDeployment();
       const { abi, bytecode } = direct.artifacts['DirectVerifier']!;
       const factory = new ContractFactory(abi as InterfaceAbi, bytecode, signer);
@@ -201,17 +213,17 @@ describe('the constructor', () => {
   const [tauG1, tauG2] = [wordsOf(head.tauG1), wordsOf(head.tauG2)];
 
   it('takes the development SRS on the development chain alone', async () => {
-    expect(await deployAt(undefined, (phases) => [tauG1, tauG2, phases])).toBe('accepted');
-    expect(await deployAt(4242n, (phases) => [tauG1, tauG2, phases])).toBe('SrsDevelopment');
+    expect(await deployAt(undefined, (store) => [tauG1, tauG2, store])).toBe('accepted');
+    expect(await deployAt(4242n, (store) => [tauG1, tauG2, store])).toBe('SrsDevelopment');
   });
 
   it('takes no broken SRS and no address without code', async () => {
     const zero = `0x${'00'.repeat(32)}`;
-    expect(await deployAt(undefined, (phases) => [[zero, zero], tauG2, phases])).toBe('SrsInvalid');
-    expect(await deployAt(undefined, (phases) => [[1n, 2n], tauG2, phases])).toBe('SrsInvalid');
-    expect(await deployAt(undefined, (phases) => [[tauG1[0], tauG1[0]], tauG2, phases])).toBe('SrsInvalid');
+    expect(await deployAt(undefined, (store) => [[zero, zero], tauG2, store])).toBe('SrsInvalid');
+    expect(await deployAt(undefined, (store) => [[1n, 2n], tauG2, store])).toBe('SrsInvalid');
+    expect(await deployAt(undefined, (store) => [[tauG1[0], tauG1[0]], tauG2, store])).toBe('SrsInvalid');
     expect(await deployAt(undefined, () => [tauG1, tauG2, '0x00000000000000000000000000000000000000ff'])).toBe(
-      'PhasesMissing',
+      'StoreMissing',
     );
   });
 });

@@ -1,4 +1,5 @@
 /** Changes of one place in a proof and its public values, and what TypeScript says of the changed whole. */
+import { keccak_256 } from '@noble/hashes/sha3.js';
 import { AssayError } from '../../common/errors.js';
 import type { Draw } from '../../prover/audit/draw.js';
 import { FR_MODULUS } from '../../prover/field/bn254.params.js';
@@ -13,11 +14,13 @@ import { evidenceOf, type DirectJob } from './direct-fixture.js';
 export interface Mutation {
   readonly what: string;
   readonly evidence: Uint8Array;
+  /** Bytes in place of the program, which may be none; published before, the contract would know them. */
+  readonly program?: Uint8Array;
   readonly isAccepted: boolean;
 }
 
-/** Bytes of the evidence before the program: context, graph root, weights root, opCount, items, size of the program. */
-const PROGRAM_AT = 108;
+/** Bytes of the evidence before the program's hash: context, graph root, weights root. */
+const PROGRAM_HASH_AT = 96;
 
 export const acceptedByTypeScript = ({ group, context, proof }: DirectJob, scheme: CommitmentScheme): boolean => {
   try {
@@ -80,7 +83,7 @@ export function mutateJob(job: DirectJob, draw: Draw, scheme: CommitmentScheme):
       const old = encodeProgram(group.key.program);
       const { bytes, place } = changed(old, draw);
       const evidence = evidenceOf(job);
-      evidence.set(bytes, PROGRAM_AT);
+      evidence.set(keccak_256(bytes), PROGRAM_HASH_AT);
       let isAccepted = false;
       try {
         isAccepted = acceptedByTypeScript(
@@ -90,7 +93,7 @@ export function mutateJob(job: DirectJob, draw: Draw, scheme: CommitmentScheme):
       } catch (error) {
         if (!(error instanceof AssayError) || error.kind === 'internal') throw error;
       }
-      return { what: `program, ${place}`, evidence, isAccepted };
+      return { what: `program, ${place}`, evidence, program: bytes, isAccepted };
     }
     case 'key': {
       const { key } = group;

@@ -116,12 +116,12 @@ export function verifierWork(program: Program, items: number): void {
   const point = (length: number): bigint[] =>
     Array.from({ length }, (_, i) => (BigInt(i) * 0x9e3779b97f4a7c15f39cc060n + 11n) ** 2n);
   const values = unflattenValues(plan, point(lookupValueCount(plan)));
-  publicPart(plan, point(plan.n), point(plan.n));
+  publicPart(plan, point(plan.lookupBits), point(plan.lookupBits));
   const claims = collectClaims(
     plan,
     {
-      witness: point(plan.n + chunkBits(plan.witnessChunks)),
-      table: point(plan.n + chunkBits(plan.tableChunks)),
+      witness: point(plan.lookupBits + chunkBits(plan.witnessChunks)),
+      table: point(plan.lookupBits + chunkBits(plan.tableChunks)),
       output: point(outputPointBits(plan)),
       word: point(wordPointBits(plan)),
       lambda: 7n,

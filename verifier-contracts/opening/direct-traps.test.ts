@@ -2,8 +2,17 @@
  * The traps of traps.test.ts for which a whole proof is needed, against DirectVerifier. Proofs are of small random graphs
  * under real commitments.
  */
-import { AbiCoder, concat, ContractFactory, hexlify, Wallet, type Contract, type InterfaceAbi } from 'ethers';
-import type { JsonRpcProvider } from 'ethers';
+import {
+  AbiCoder,
+  concat,
+  ContractFactory,
+  hexlify,
+  Wallet,
+  type Contract,
+  type ContractTransactionResponse,
+  type InterfaceAbi,
+  type JsonRpcProvider,
+} from 'ethers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { inputRoot, outputRoot } from '../../graph/commitment/index.js';
 import { makeJob, proveJob } from '../../prover/audit/audited-prover.js';
@@ -13,6 +22,7 @@ import { kzgProver } from '../../prover/audit/testing/kzg-prover.js';
 import { FR_MODULUS } from '../../prover/field/bn254.params.js';
 import { fromBytes, toBytes } from '../../prover/field/fr.js';
 import { encodeDirectEvidence } from '../../prover/files/direct-evidence.js';
+import { encodeProgram } from '../../prover/program/encode-program.js';
 import { makePlan, columnsOf } from '../../prover/plan/plan.js';
 import { productShape } from '../../prover/verifier/product-shape.js';
 import { modelKeyDigest } from '../../prover/verifier/model-key.js';
@@ -38,6 +48,7 @@ interface Case {
   readonly group: GroupStatement;
   readonly ports: Parameters<typeof encodeDirectEvidence>[1];
   readonly proof: Uint8Array;
+  readonly n: number;
   readonly evidence: Uint8Array;
   /** Where the proof begins in the evidence, and where its points end and its scalars. */
   readonly start: number;
@@ -80,11 +91,12 @@ async function caseOf(
     group,
     ports,
     proof,
+    n: job.n,
     evidence,
     start,
     points: [
       ...Array.from({ length: commitments }, (_, i) => start + HEADER_BYTES + 64 * i),
-      ...Array.from({ length: group.key.commitments.length }, (_, i) => 108 + programBytes(evidence) + 64 * i),
+      ...Array.from({ length: group.key.commitments.length }, (_, i) => 137 + 64 * i),
       ...[0, 64, 128, 192, 256, 512, 576, 640].map((at) => opening + at),
     ],
     scalars: [
@@ -93,9 +105,6 @@ async function caseOf(
     ],
   };
 }
-
-const programBytes = (evidence: Uint8Array): number =>
-  new DataView(evidence.buffer, evidence.byteOffset).getUint32(104);
 
 beforeAll(async () => {
   const arithmetic = await openArithmetic({ threads: 1 });
@@ -113,11 +122,19 @@ beforeAll(async () => {
     await contract.waitForDeployment();
     return contract;
   };
-  const phases = await deploy('DirectPhases');
+  const store = await deploy('ProgramStore', await (await deploy('TapeMaker')).getAddress());
+  for (const { group, n } of cases)
+    await (
+      (await store.getFunction('publish')(
+        hexlify(encodeProgram(group.key.program)),
+        group.items,
+        n,
+      )) as ContractTransactionResponse
+    ).wait();
   const words = (bytes: Uint8Array): bigint[] =>
     Array.from({ length: bytes.length / 32 }, (_, i) => fromBytes(bytes.subarray(32 * i, 32 * i + 32)));
   const verifierOf = async ({ tauG1, tauG2 }: SrsHead): Promise<Contract> =>
-    deploy('DirectVerifier', words(tauG1), words(tauG2), await phases.getAddress());
+    deploy('DirectVerifier', words(tauG1), words(tauG2), await store.getAddress());
   verifier = await verifierOf(developmentHead());
   foreign = await verifierOf(referenceSrs(5n, 2));
   many = await deploy('ManyProofsHarness');

@@ -13,6 +13,7 @@ import { encodeDirectEvidence } from '../../prover/files/direct-evidence.js';
 import { evaluateWords } from '../../prover/plan/inputs.js';
 import type { Plan } from '../../prover/plan/plan.js';
 import { bitsOf } from '../../prover/program/layout.js';
+import { encodeProgram } from '../../prover/program/encode-program.js';
 import type { Program, PublicOutput } from '../../prover/program/types.js';
 import { KeccakTranscript } from '../../prover/transcript/transcript.js';
 import { requestedOutputs } from '../../prover/verifier/check-outputs.js';
@@ -130,6 +131,8 @@ interface Found {
 }
 
 const evidenceOf = ({ group, ports }: Job): Uint8Array => encodeDirectEvidence(group, ports, CONTEXT, PROOF);
+const publish = ({ group: { key } }: Job): Promise<void> =>
+  harness.send('publish', hexlify(encodeProgram(key.program)));
 const read = async (evidence: Uint8Array, commitments: number, point: readonly bigint[] = []): Promise<unknown> =>
   harness.call('read', hexlify(evidence), hexlify(SRS_ID), commitments, N, point);
 
@@ -137,6 +140,7 @@ const read = async (evidence: Uint8Array, commitments: number, point: readonly b
 async function expectEqual(job: Job, draw: Draw): Promise<Found> {
   const { group, graph } = job;
   const { program } = group.key;
+  await publish(job);
   const values = publicValues({ groups: [group] });
   const transcript = new KeccakTranscript();
   const context = { scheme: 'mercury', srsId: SRS_ID, bound: CONTEXT };
@@ -262,6 +266,7 @@ describe('what the program and the items leave no room for is refused', () => {
   const output: OutputCase = { axes: [3, 4], lo: -300, hi: 300 };
   const labels: OutputCase = { axes: [3, 4], lo: -300, hi: 300, argMaxAxis: 1 };
   const job = jobOf([input], [output, labels], 2, new Draw('refused', seed));
+  beforeAll(() => publish(job));
   const with_ = (ports: Partial<Job['ports']>): Job => ({ ...job, ports: { ...job.ports, ...ports } });
 
   it('the honest evidence is read', async () => {
@@ -304,12 +309,9 @@ describe('what the program and the items leave no room for is refused', () => {
   });
 
   /** Offsets of the parts of the evidence. */
-  const offsets = (): { items: number; commitments: number; input: number; elements: number; output: number } => {
-    const evidence = evidenceOf(job);
-    const program = new DataView(evidence.buffer, evidence.byteOffset).getUint32(104);
-    const commitments = 108 + program;
-    const at = commitments + 64 * job.commitments;
-    return { items: 100, commitments, input: at, elements: at + 27, output: at + 27 + 68 };
+  const offsets = (): { items: number; input: number; elements: number; output: number } => {
+    const at = 137 + 64 * job.commitments;
+    return { items: 132, input: at, elements: at + 27, output: at + 27 + 68 };
   };
   const changed = (at: number, value: number): Uint8Array => {
     const evidence = evidenceOf(job);
@@ -327,6 +329,7 @@ describe('what the program and the items leave no room for is refused', () => {
 
   it('elements and published integers outside their ranges', async () => {
     const narrow = jobOf([{ axes: [20], lo: 3, hi: 60 }], [output], 1, new Draw('narrow', seed));
+    await publish(narrow);
     const start = evidenceOf(narrow).length - PROOF.length - 4 * 12 - 27 - 20;
     for (const [value, expected] of [
       [2, 'ValueOutOfRange'],
@@ -358,9 +361,9 @@ describe('what the program and the items leave no room for is refused', () => {
     for (const length of [
       0,
       31,
-      107,
-      108,
-      120,
+      136,
+      137,
+      150,
       offsets().elements,
       offsets().output,
       evidence.length - PROOF.length - 1,
@@ -373,10 +376,9 @@ describe('what the program and the items leave no room for is refused', () => {
     const honest = (await read(evidence, job.commitments)) as Record<string, unknown>;
     const view = (found: Record<string, unknown>): string =>
       ['context', 'modelDigest', 'items', 'state', 'inputRoot', 'outputRoot'].map((name) => String(found[name])).join();
-    // Bytes of the program give other programs; the digest has them all.
-    const { commitments } = offsets();
     for (let at = 0; at < evidence.length - PROOF.length; at++) {
-      if (at >= 108 && at < commitments) continue;
+      // n is the reader's here; DirectProof holds it against the proof's header.
+      if (at === 136) continue;
       const other = evidence.slice();
       other[at]! ^= 1;
       try {

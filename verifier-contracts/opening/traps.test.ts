@@ -20,6 +20,7 @@ import { referenceBackend } from '../../prover/opening/reference-backend.js';
 import { naiveMercury } from '../../prover/opening/testing/naive-mercury.js';
 import { commitWithTau, knownClaim, randomClaim, seededScalars } from '../../prover/opening/testing/random-claim.js';
 import type { OpeningClaim } from '../../prover/opening/types.js';
+import { encodeProgram } from '../../prover/program/encode-program.js';
 import type { Program } from '../../prover/program/types.js';
 import { developmentHead, DEVELOPMENT_TAU } from '../../prover/srs/development-srs.js';
 import { openingKey, srsPrefix } from '../../prover/srs/srs.js';
@@ -38,6 +39,7 @@ let statement: Harness;
 beforeAll(async () => {
   opening = await deployHarness('OpeningHarness', [words(head.tauG1), words(head.tauG2)]);
   statement = await deployHarness('StatementHarness');
+  for (const own of [program, otherProgram]) await statement.send('publish', hexlify(encodeProgram(own)));
 }, COMPILE_TIMEOUT_MS);
 afterAll(async () => {
   await opening.stop();
@@ -111,6 +113,7 @@ const program: Program = {
   outputs: [{ range: { lo: -1000, hi: 1000 }, argMaxAxis: null, expression: { axes: [5], linear: [], products: [] } }],
   modelBits: 8,
 };
+const otherProgram: Program = { ...program, modelBits: 9 };
 const SRS_ID = new Uint8Array(32).fill(9);
 const group: GroupStatement = {
   key: {
@@ -223,7 +226,7 @@ describe('E4, E9: weak Fiat-Shamir', () => {
         'commitment of the model',
         read(evidenceOf({ ...group, key: { ...key, commitments: [new Uint8Array(64).fill(2)] } })),
       ],
-      ['program', read(evidenceOf({ ...group, key: { ...key, program: { ...program, modelBits: 9 } } }))],
+      ['program', read(evidenceOf({ ...group, key: { ...key, program: otherProgram } }))],
       ['SRS', read(evidenceOf(), new Uint8Array(32).fill(8))],
       ['n', read(evidenceOf(), SRS_ID, 9)],
       ...[0, 25, 50].map((i): [string, Promise<Read>] => [
@@ -471,13 +474,12 @@ describe('R39: an encoding that two readers read differently', () => {
       expect(await refusal(raw(withWord(5, value))), `length ${value}`).not.toBe('accepted');
   });
 
-  it("the parts of the evidence have no lengths but the program's, and that one is exact", async () => {
+  it('the parts of the evidence have no lengths: those of the program whose hash it names', async () => {
     const evidence = evidenceOf();
-    for (const shift of [-1, 1, 1000, -evidence.length]) {
+    for (let at = 96; at < 128; at += 5) {
       const other = evidence.slice();
-      const view = new DataView(other.buffer);
-      view.setUint32(104, (view.getUint32(104) + shift) >>> 0);
-      expect(await refusal(read(other)), `${shift}`).not.toBe('accepted');
+      other[at]! ^= 1;
+      expect(await refusal(read(other)), `byte ${at}`).not.toBe('accepted');
     }
   });
 });

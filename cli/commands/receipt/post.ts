@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import { AssayError } from '../../../common/errors.js';
 import { formatReceiptFile, type BatchPosition, type Hex, type ReceiptFile } from '../../../receipts/index.js';
+import { ProgramStoreClient } from '../../../verifier-contracts/program-store-client.js';
 import type { BindFault } from '../../../verifier-contracts/rollup-client.js';
 import { checkWritable, writeOutputFile } from '../../files.js';
 import { withSrsOptions, type SrsFlags } from '../../reference-string.js';
@@ -64,19 +65,27 @@ export function postCommand(): Command {
             });
           const salt: Hex = `0x${randomBytes(32).toString('hex')}`;
           const signed = [{ receipt, signature }];
+          const proof = receipt.lane === 'zk' ? await proofEvidence(path, file, flags) : null;
+          const steps: Record<string, unknown>[] = [];
+          if (proof !== null) {
+            const policy = await escrow.policyOf(receipt.policyHash);
+            const store = await ProgramStoreClient.of(deployment.context, policy.verifier);
+            const publishing = terminal.progress("publishing the model's program", null);
+            const published = (await store?.publish(proof.publication)) ?? null;
+            publishing.done(
+              published === null ? 'it was before' : `block ${published.blockNumber}, ${published.gasUsed} gas`,
+            );
+            if (published !== null) steps.push({ what: 'publishing', ...published });
+          }
           const progress = terminal.progress('posting', null);
           const posted =
-            receipt.lane === 'zk'
-              ? await rollup.commitProved(receipt.policyHash, signed, salt, await proofEvidence(path, file, flags))
-              : await rollup.commit(receipt.lane, receipt.policyHash, signed, salt);
+            proof === null
+              ? await rollup.commit(receipt.lane, receipt.policyHash, signed, salt)
+              : await rollup.commitProved(receipt.policyHash, signed, salt, proof.evidence);
           progress.done(`block ${posted.blockNumber}, ${posted.gasUsed} gas`);
           const { header, batchHash, transactionHash, blockNumber, gasUsed } = posted;
-          const step = { what: 'posting', transactionHash, blockNumber, gasUsed };
-          finish(
-            { header, index: 0, path: [] },
-            { batchHash, before: false, steps: [step] },
-            `posted in batch ${batchHash}`,
-          );
+          steps.push({ what: 'posting', transactionHash, blockNumber, gasUsed });
+          finish({ header, index: 0, path: [] }, { batchHash, before: false, steps }, `posted in batch ${batchHash}`);
         },
         accountKey(flags),
       );

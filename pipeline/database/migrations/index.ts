@@ -3,7 +3,8 @@ import { deploymentDomain } from './0002-deployment-domain.js';
 import { zkLane } from './0003-zk-lane.js';
 import { settlement } from './0004-settlement.js';
 import { openedAlone } from './0005-opened-alone.js';
-import { optimisticLane } from './0006-optimistic-lane.js';
+import { programs } from './0006-programs.js';
+import { optimisticLane } from './0007-optimistic-lane.js';
 
 export interface Migration {
   readonly version: number;
@@ -19,5 +20,6 @@ export const MIGRATIONS: readonly Migration[] = [
   zkLane,
   settlement,
   openedAlone,
+  programs,
   optimisticLane,
 ];

@@ -331,7 +331,7 @@ export const lookupFamilies: readonly TamperFamily[] = [
               f(value('q'), value('y'), lie.masks.tag[at]!),
             );
           };
-          const size = 2 ** plan.n;
+          const size = 2 ** plan.lookupBits;
           const other = Array.from({ length: size }, (_, i) => Math.floor(cell / size) * size + i).find(
             (at) => factor(at) !== factor(cell),
           )!;

@@ -182,7 +182,8 @@ export const wordFamilies: readonly TamperFamily[] = [
       const b = await proveJob(job, {
         columns: (columns, plan) => {
           const last = [...columns.keys()].findLast((name) => name.startsWith('m '))!;
-          if (plan.tables.cells < plan.tableChunks * 2 ** plan.n) columns.get(last)![2 ** plan.n - 1] = 5n;
+          if (plan.tables.cells < plan.tableChunks * 2 ** plan.lookupBits)
+            columns.get(last)![2 ** plan.lookupBits - 1] = 5n;
         },
       });
       if (sameBytes(a, b)) return [];

@@ -1,24 +1,40 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
-import {IMAGE} from "../../src/direct/DirectImage.sol";
-import {Lookup} from "../../src/direct/Lookup.sol";
 import {Plan, Plans} from "../../src/direct/Plan.sol";
-import {ColumnPoint, PlanViews, SlotView} from "../../src/direct/PlanViews.sol";
-import {Program, Term} from "../../src/direct/Program.sol";
 import {ProgramMemory} from "../../src/direct/ProgramMemory.sol";
 import {ProgramReader} from "../../src/direct/ProgramReader.sol";
-import {ProgramWeights} from "../../src/direct/ProgramWeights.sol";
+import {Program} from "../../src/direct/Program.sol";
+import {Shape} from "../../src/direct/Tape.sol";
+import {TapeLoader} from "../../src/direct/TapeLoader.sol";
+import {TapeRunner} from "../../src/direct/TapeRunner.sol";
 
 /// @title Opens what the direct verifier computes on its way to the tests; never deployed elsewhere
 contract DirectHarness {
-    /// @dev As DirectPhases begins: nothing allocated below IMAGE, the modulus in its place.
-    modifier prepared() {
-        assembly ("memory-safe") {
-            mstore(0x40, IMAGE)
-        }
-        ProgramMemory.keepModulus();
-        _;
+    /// Challenges: coordinates of all points, and powers.
+    struct Challenges {
+        uint256[] wordPoint;
+        uint256[] outputPoint;
+        uint256[] tau;
+        uint256[] witnessPoint;
+        uint256[] tablePoint;
+        uint256[] rho;
+        uint256[] u;
+        uint256[] lambdas;
+        uint256[] gammas;
+    }
+
+    /// What a tape makes of them.
+    struct Registers {
+        uint256[] masks;
+        uint256[] rows;
+        uint256 eqTau;
+        uint256 known;
+        uint256[] productWeights;
+        uint256[] operandKnown;
+        uint256[] coefficients;
+        uint256[] ones;
+        uint256 gasUsed;
     }
 
     function plan(bytes calldata code, uint256 items, uint256 n) external pure returns (Plan memory made) {
@@ -27,63 +43,50 @@ contract DirectHarness {
         Plans.finish(made, program, n);
     }
 
-    /// @return all mask, a, b and tag of the table space at the point of each chunk
-    function rows(bytes calldata code, uint256 n, uint256[] calldata coordinates)
+    /// @notice Runs a published tape on challenges.
+    function run(address store, bytes32 programHash, uint256 items, uint256 n, Challenges calldata drawn)
         external
-        pure
-        prepared
-        returns (Lookup.Row[] memory all)
+        view
+        returns (Registers memory found)
     {
-        Program memory program = ProgramReader.read(code);
-        Plan memory made = Plans.begin(program, 1);
-        Plans.finish(made, program, n);
-        uint256 point = _words(coordinates);
-        all = new Lookup.Row[](made.tableChunks);
-        for (uint256 j = 0; j < all.length; ++j) {
-            all[j] = Lookup.rowAt(made, point, j);
+        Shape memory shape = TapeLoader.load(store, programHash, items, n);
+        ProgramMemory.keepModulus();
+        _put(shape.wordPoint, drawn.wordPoint);
+        _put(shape.outputPoint, drawn.outputPoint);
+        _put(shape.tau, drawn.tau);
+        _put(shape.witnessPoint, drawn.witnessPoint);
+        _put(shape.tablePoint, drawn.tablePoint);
+        _put(shape.rho, drawn.rho);
+        _put(shape.u, drawn.u);
+        _put(shape.lambdas, drawn.lambdas);
+        _put(shape.gammas, drawn.gammas);
+        found.gasUsed = gasleft();
+        TapeRunner.run(shape.records, shape.lookupsEnd);
+        TapeRunner.run(shape.lookupsEnd, shape.recordsEnd);
+        found.gasUsed -= gasleft();
+        found.masks = _list(shape.masks, 4 * shape.witnessChunks);
+        found.rows = _list(shape.rows, 4 * shape.tableChunks);
+        found.eqTau = ProgramMemory.load(shape.eqTau);
+        found.known = ProgramMemory.load(shape.known);
+        found.productWeights = _list(shape.productWeights, shape.products);
+        found.operandKnown = _list(shape.operandKnown, 2 * shape.products);
+        found.coefficients = _list(shape.coefficients, shape.columns);
+        found.ones = new uint256[](shape.inputs.length);
+        for (uint256 i = 0; i < found.ones.length; ++i) {
+            found.ones[i] = ProgramMemory.load(shape.inputs[i].ones);
         }
     }
 
-    /// @notice Masks by witness chunk.
-    function masks(bytes calldata code, uint256 items, uint256 n, uint256[] calldata coordinates)
-        external
-        pure
-        prepared
-        returns (Lookup.Masks[] memory)
-    {
-        Program memory program = ProgramReader.read(code);
-        Plan memory made = Plans.begin(program, items);
-        Plans.finish(made, program, n);
-        ColumnPoint memory here = PlanViews.columnPoint(_words(coordinates), n, 1);
-        SlotView[][] memory views = PlanViews.allViews(
-            here, program.witness, made.witnessOffsets, made.witnessBits, made.batchBits, items
-        );
-        return Lookup.masks(made, program, views);
-    }
-
-    /// @return value of the view of a linear term: eq(target, .) on its axes, eq(source, .) on the axes of its source
-    function viewAt(
-        bytes calldata code,
-        uint256 requant,
-        uint256 index,
-        uint256[] calldata target,
-        uint256[] calldata source
-    ) external pure prepared returns (uint256 value) {
-        Program memory program = ProgramReader.read(code);
-        uint256[] memory axes = program.requants[requant].expression.axes;
-        Term memory term = program.requants[requant].expression.linear[index];
-        uint256 sources = 0;
-        if (term.source != 2) {
-            uint256[] memory own = term.source == 0 ? program.witness[term.slot] : program.model[term.slot];
-            sources = ProgramWeights.eqFactors(own, _words(source));
-        }
-        return ProgramWeights.evaluateView(ProgramWeights.eqFactors(axes, _words(target)), term.blocks, sources);
-    }
-
-    function _words(uint256[] calldata list) private pure returns (uint256 ptr) {
-        ptr = ProgramMemory.allocate(list.length);
+    function _put(uint256 registers, uint256[] calldata list) private pure {
         for (uint256 i = 0; i < list.length; ++i) {
-            ProgramMemory.store(ptr + 32 * i, list[i]);
+            ProgramMemory.store(registers + 32 * i, list[i]);
+        }
+    }
+
+    function _list(uint256 registers, uint256 count) private pure returns (uint256[] memory list) {
+        list = new uint256[](count);
+        for (uint256 i = 0; i < count; ++i) {
+            list[i] = ProgramMemory.load(registers + 32 * i);
         }
     }
 }

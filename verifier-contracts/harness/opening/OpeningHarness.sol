@@ -51,7 +51,7 @@ contract OpeningHarness is Srs {
             assembly ("memory-safe") {
                 place := add(add(drawn, 0x20), shl(5, total))
             }
-            Transcript.challenges(state, draws[i], place);
+            Transcript.challenges(state, 0, draws[i], place);
             total += draws[i];
         }
     }

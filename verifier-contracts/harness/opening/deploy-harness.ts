@@ -1,5 +1,12 @@
 /** A private chain with one of the harness contracts of this folder on it. */
-import { ContractFactory, Wallet, type Contract, type InterfaceAbi, type JsonRpcProvider } from 'ethers';
+import {
+  ContractFactory,
+  Wallet,
+  type Contract,
+  type ContractTransactionResponse,
+  type InterfaceAbi,
+  type JsonRpcProvider,
+} from 'ethers';
 import { anvilKey, startAnvil, type AnvilOptions } from '../../anvil.js';
 import { compileContracts } from '../../build.js';
 import { connectChain } from '../../connect-chain.js';
@@ -12,6 +19,8 @@ export interface Harness {
   readonly provider: JsonRpcProvider;
   /** Answer of a view. */
   call(name: string, ...args: unknown[]): Promise<unknown>;
+  /** Sends a transaction and waits until it is mined. */
+  send(name: string, ...args: unknown[]): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -32,7 +41,15 @@ export async function deployHarness(
     const signer = new Wallet(anvilKey(0), provider);
     const contract = (await new ContractFactory(abi as InterfaceAbi, bytecode, signer).deploy(...args)) as Contract;
     await contract.waitForDeployment();
-    return { contract, provider, call: (method, ...given) => contract.getFunction(method)(...given), stop };
+    return {
+      contract,
+      provider,
+      call: (method, ...given) => contract.getFunction(method)(...given),
+      send: async (method, ...given) => {
+        await ((await contract.getFunction(method)(...given)) as ContractTransactionResponse).wait();
+      },
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;

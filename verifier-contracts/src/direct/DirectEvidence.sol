@@ -2,7 +2,7 @@
 pragma solidity ^0.8.28;
 
 import {TensorTree} from "../TensorTree.sol";
-import {InputSlot, Program, Table} from "./Program.sol";
+import {InputPort, OutputPort, Shape} from "./Tape.sol";
 
 /// A tensor in the evidence: its header as roots bind it, and its elements. Offsets in the call, sizes in bytes.
 struct PublicTensor {
@@ -17,10 +17,11 @@ struct Evidence {
     bytes32 context;
     bytes32 graphRoot;
     bytes32 weightsRoot;
+    bytes32 programHash;
     uint256 opCount;
     uint256 items;
-    uint256 program;
-    uint256 programSize;
+    /// log2 of the cells of a column; the proof's header has it again.
+    uint256 n;
     /// The model's, 64 bytes each.
     uint256 commitments;
     PublicTensor[] inputs;
@@ -33,8 +34,8 @@ struct Evidence {
 
 /// @title The bytes that prove one order; prover/files/direct-evidence.ts writes them
 /// @notice Packed without gaps, big endian:
-///   context (32: the order's hash) | graphRoot (32) | weightsRoot (32) | uint32 opCount | uint32 items
-///   | uint32 size of the program | program | commitments of the model (64 each)
+///   context (32: the order's hash) | graphRoot (32) | weightsRoot (32) | hash of the program (32) | uint32 opCount
+///   | uint32 items | uint8 n | commitments of the model (64 each)
 ///   | inputs: header | elements in committed order, as its tensor root has them
 ///   | outputs: header | published integers, row-major, int32 each
 ///   | proof (prover/verifier/proof.ts)
@@ -46,49 +47,48 @@ library DirectEvidence {
     /// @notice The evidence ends too early.
     error EvidenceTooShort();
 
-    uint256 private constant HEAD_BYTES = 108;
+    uint256 private constant HEAD_BYTES = 137;
 
     /// @notice Everything before the commitments.
     function read(bytes calldata encoded) internal pure returns (Evidence memory evidence) {
+        if (encoded.length < HEAD_BYTES) revert EvidenceTooShort();
         uint256 offset;
         uint256 numbers;
-        // Assembly: fields are read at their offsets in the call; what lies beyond its end reads as zero, and the end is
-        // checked below and in `locate`.
+        // Assembly: fields are read at their offsets in the call.
         assembly ("memory-safe") {
             offset := encoded.offset
-            // context, graphRoot, weightsRoot
-            calldatacopy(evidence, offset, 0x60)
-            numbers := calldataload(add(offset, 0x60))
+            // context, graphRoot, weightsRoot, programHash
+            calldatacopy(evidence, offset, 0x80)
+            numbers := calldataload(add(offset, 0x80))
         }
         evidence.opCount = numbers >> 224;
         evidence.items = uint32(numbers >> 192);
-        evidence.programSize = uint32(numbers >> 160);
-        evidence.program = offset + HEAD_BYTES;
-        evidence.commitments = evidence.program + evidence.programSize;
+        evidence.n = uint8(numbers >> 184);
+        evidence.commitments = offset + HEAD_BYTES;
         evidence.end = offset + encoded.length;
-        if (evidence.commitments > evidence.end) revert EvidenceTooShort();
     }
 
-    /// @notice Finds the tensors and the proof behind `modelChunks` commitments.
+    /// @notice Finds the tensors and the proof behind the commitments. What lies beyond the end reads as zero; the end is
+    /// checked last.
     /// @dev Unchecked: items are below 2^32, an item has at most 2^40 elements (ProgramReader.sol), so that no sum of
     /// sizes comes near 2^256.
-    function locate(Evidence memory evidence, Program memory program, uint256 modelChunks) internal pure {
+    function locate(Evidence memory evidence, Shape memory shape) internal pure {
         unchecked {
-            uint256 offset = evidence.commitments + 64 * modelChunks;
+            uint256 offset = evidence.commitments + 64 * shape.modelChunks;
             uint256 items = evidence.items;
-            uint256 count = program.inputs.length;
+            uint256 count = shape.inputs.length;
             PublicTensor[] memory tensors = new PublicTensor[](count);
             for (uint256 i = 0; i < count; ++i) {
-                InputSlot memory input = program.inputs[i];
-                Table memory table = program.tables[input.table];
-                uint256 size = items * sizeOf(program.witness[input.slot]) * TensorTree.elementWidth(table.lo, table.hi);
+                InputPort memory input = shape.inputs[i];
+                uint256 size = items * sizeOf(input.axes) * TensorTree.elementWidth(input.lo, input.hi);
                 offset = _locateTensor(tensors[i], offset, size);
             }
             evidence.inputs = tensors;
-            count = program.outputs.length;
+            count = shape.outputs.length;
             tensors = new PublicTensor[](count);
             for (uint256 i = 0; i < count; ++i) {
-                offset = _locateTensor(tensors[i], offset, 4 * items * sizeOf(program.outputs[i].expression.axes));
+                OutputPort memory output = shape.outputs[i];
+                offset = _locateTensor(tensors[i], offset, 4 * items * sizeOf(output.axes));
             }
             evidence.outputs = tensors;
             if (offset > evidence.end) revert EvidenceTooShort();

@@ -24,6 +24,8 @@ struct PlacedTable {
 struct Plan {
     /// log2 of the cells of a column.
     uint256 n;
+    /// log2 of the cells of a chunk, the variables of phase L: less than n where witness and tables fit into less.
+    uint256 lookupBits;
     uint256 items;
     uint256 batchBits;
     /// First cell of each slot in the witness space and in the model space, and its bits.
@@ -31,6 +33,9 @@ struct Plan {
     uint256[] witnessBits;
     uint256[] modelOffsets;
     uint256[] modelBits;
+    /// Cells of the witness space, and rows of the table space, gaps included.
+    uint256 witnessCells;
+    uint256 rows;
     uint256 witnessChunks;
     uint256 tableChunks;
     uint256 modelChunks;
@@ -43,7 +48,8 @@ struct Plan {
     uint256 products;
     uint256 variables;
     uint256 degree;
-    /// Columns of the proof, and with those of the model.
+    /// Columns of the proof: those before the lookup challenges, and all; and with those of the model.
+    uint256 firstColumns;
     uint256 proofColumns;
     uint256 columns;
 }
@@ -84,12 +90,10 @@ library Plans {
     function finish(Plan memory plan, Program memory program, uint256 n) internal pure {
         if (n > MAX_COLUMN_BITS || n < program.modelBits) revert PlanLimits();
         plan.n = n;
-        uint256 cells;
-        (plan.witnessOffsets, plan.witnessBits, cells) = _place(program.witness, plan.batchBits);
-        plan.witnessChunks = _chunks(cells, n);
-        plan.tableChunks = _chunks(_placeTables(plan, program.tables), n);
-        if (plan.witnessChunks > MAX_CHUNKS || plan.tableChunks > MAX_CHUNKS) revert PlanLimits();
         plan.hasMaxima = program.maxima.length > 0;
+        (plan.witnessOffsets, plan.witnessBits, plan.witnessCells) = _place(program.witness, plan.batchBits);
+        plan.rows = _placeTables(plan, program.tables);
+        _cut(plan);
         plan.degree = 2;
         for (uint256 i = 0; i < program.requants.length; ++i) {
             _countProducts(plan, program.requants[i].expression.products);
@@ -97,7 +101,23 @@ library Plans {
         for (uint256 i = 0; i < program.outputs.length; ++i) {
             _countProducts(plan, program.outputs[i].expression.products);
         }
-        plan.proofColumns = plan.witnessChunks * (plan.hasMaxima ? 5 : 4) + plan.tableChunks * 2;
+    }
+
+    /// @dev Chunks and columns.
+    function _cut(Plan memory plan) private pure {
+        uint256 n = plan.n;
+        uint256 cells = plan.witnessCells;
+        uint256 rows = plan.rows;
+        uint256 most = cells < rows ? rows : cells;
+        plan.lookupBits = most < 1 << n ? ProgramReader.bitsOf(most) : n;
+        plan.witnessChunks = _chunks(cells, plan.lookupBits);
+        plan.tableChunks = _chunks(rows, plan.lookupBits);
+        if (plan.witnessChunks > MAX_CHUNKS || plan.tableChunks > MAX_CHUNKS) revert PlanLimits();
+        // y, r0, r1, m; then gw, [gx,] gt: of either as many chunks share a column as fit.
+        uint256 spare = n - plan.lookupBits;
+        plan.firstColumns = _chunks(3 * plan.witnessChunks + plan.tableChunks, spare);
+        plan.proofColumns =
+            plan.firstColumns + _chunks((plan.hasMaxima ? 2 : 1) * plan.witnessChunks + plan.tableChunks, spare);
         plan.columns = plan.proofColumns + plan.modelChunks;
     }
 

@@ -3,9 +3,9 @@ pragma solidity ^0.8.28;
 
 import {TensorTree} from "../TensorTree.sol";
 import {Evidence, PublicTensor} from "./DirectEvidence.sol";
-import {InputSlot, Program, PublicOutput, Table, TABLE_INPUT} from "./Program.sol";
 import {ProgramMemory} from "./ProgramMemory.sol";
 import {ProgramReader} from "./ProgramReader.sol";
+import {InputPort, OutputPort, Shape} from "./Tape.sol";
 import {Transcript} from "./Transcript.sol";
 
 /// The public values of a proof, absorbed.
@@ -43,35 +43,35 @@ library Statement {
 
     /// @notice Absorbs everything that is public: a proof holds for this and nothing else.
     /// @param evidence with its tensors located
+    /// @param shape whose ports it is for
     function absorb(
         Evidence memory evidence,
-        Program memory program,
+        Shape memory shape,
         bytes32 srsId,
-        bytes32 modelDigest,
-        uint256 n
+        bytes32 modelDigest
     ) internal pure returns (PublicValues memory values) {
         bytes32 state = Transcript.absorbShort(Transcript.start(), "assay/proof/1/mercury", 21);
         state = Transcript.absorbWord(state, uint256(srsId));
         state = Transcript.absorbWord(state, uint256(evidence.context));
         // n, and one group.
-        state = Transcript.absorbShort(state, bytes32(n << 248 | 1 << 240), 2);
+        state = Transcript.absorbShort(state, bytes32(evidence.n << 248 | 1 << 240), 2);
         state = Transcript.absorbWord(state, uint256(modelDigest));
         state = Transcript.absorbShort(state, bytes32(evidence.items << 224), 4);
 
-        uint256 count = program.inputs.length;
+        uint256 count = shape.inputs.length;
         values.words = new uint256[][](count);
         bytes32[] memory ports = new bytes32[](count);
         for (uint256 i = 0; i < count; ++i) {
-            (state, ports[i]) = _input(state, evidence, program, i, values);
+            (state, ports[i]) = _input(state, evidence, shape.inputs[i], i, values);
         }
         values.inputRoot = _portsRoot(TensorTree.INPUTS, ports);
 
-        count = program.outputs.length;
+        count = shape.outputs.length;
         ports = new bytes32[](count);
         for (uint256 i = 0; i < count; ++i) {
             PublicTensor memory tensor = evidence.outputs[i];
             state = Transcript.absorbCalldata(state, tensor.elements, tensor.elementsSize);
-            ports[i] = _output(tensor, program.outputs[i], evidence.items, i);
+            ports[i] = _output(tensor, shape.outputs[i], evidence.items, i);
         }
         values.outputRoot = _portsRoot(TensorTree.OUTPUTS, ports);
         values.state = state;
@@ -125,18 +125,14 @@ library Statement {
     function _input(
         bytes32 state,
         Evidence memory evidence,
-        Program memory program,
+        InputPort memory input,
         uint256 i,
         PublicValues memory values
     ) private pure returns (bytes32 next, bytes32 port) {
-        InputSlot memory input = program.inputs[i];
-        Table memory table = program.tables[input.table];
-        uint256[] memory axes = program.witness[input.slot];
+        uint256[] memory axes = input.axes;
         PublicTensor memory tensor = evidence.inputs[i];
         TensorTree.Header memory header = _header(tensor, evidence.items, TensorTree.INPUTS, i);
-        if (
-            table.kind != TABLE_INPUT || header.lo != table.lo || header.hi != table.hi || !_hasShape(tensor, axes)
-        ) {
+        if (header.lo != input.lo || header.hi != input.hi || !_hasShape(tensor, axes)) {
             revert HeaderMismatch(TensorTree.INPUTS, i);
         }
         // Room behind them: words are read 32 bytes at a time.
@@ -360,7 +356,7 @@ library Statement {
     // --- Outputs
 
     /// @return port leaf of the requested output under the output root
-    function _output(PublicTensor memory tensor, PublicOutput memory output, uint256 items, uint256 i)
+    function _output(PublicTensor memory tensor, OutputPort memory output, uint256 items, uint256 i)
         private
         pure
         returns (bytes32 port)
@@ -368,7 +364,7 @@ library Statement {
         TensorTree.Header memory header = _header(tensor, items, TensorTree.OUTPUTS, i);
         (uint256[] memory values, bool inRange) = _published(tensor, output.lo, output.hi);
         if (!inRange) revert ValueOutOfRange(TensorTree.OUTPUTS, i);
-        uint256[] memory axes = output.expression.axes;
+        uint256[] memory axes = output.axes;
         if (output.argMaxAxisPlusOne == 0) {
             if (header.lo != output.lo || header.hi != output.hi || !_hasShape(tensor, axes)) {
                 revert HeaderMismatch(TensorTree.OUTPUTS, i);

@@ -80,13 +80,15 @@ library Transcript {
         }
     }
 
-    /// @notice Challenges 0 to count - 1 since the last absorb, into `count` words of memory at `pointer`.
-    function challenges(bytes32 state, uint256 count, uint256 pointer) internal pure {
-        for (uint256 i = 0; i < count; ++i) {
-            uint256 element = challenge(state, i);
-            // Assembly: the caller has allocated the words.
-            assembly ("memory-safe") {
-                mstore(add(pointer, shl(5, i)), element)
+    /// @notice Challenges first .. first + count - 1 since the last absorb, into `count` words of memory at `pointer`.
+    function challenges(bytes32 state, uint256 first, uint256 count, uint256 pointer) internal pure {
+        assembly ("memory-safe") {
+            let free := mload(0x40)
+            mstore(free, state)
+            for { let end := add(first, count) } lt(first, end) { first := add(first, 1) } {
+                mstore(add(free, 0x20), or(SQUEEZE, shl(216, first)))
+                mstore(pointer, mod(keccak256(free, 0x25), FR_MODULUS))
+                pointer := add(pointer, 0x20)
             }
         }
     }

@@ -1,7 +1,7 @@
 import type { Migration } from './index.js';
 
 export const optimisticLane: Migration = {
-  version: 6,
+  version: 7,
   name: 'optimistic-lane',
   sql: `
 ALTER TABLE assay.work DROP CONSTRAINT work_step_check;
