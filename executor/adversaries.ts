@@ -119,6 +119,23 @@ export class SmallerModel extends Adversary {
   }
 }
 
+/** Commits to what a given function makes of the model's slots. */
+export class AlteredTrace extends Adversary {
+  /** @param alter gives the committed slots of a model on these inputs, as they are to be claimed */
+  constructor(
+    honest: Executor,
+    domain: ReceiptDomain,
+    private readonly alter: (bundle: Bundle, inputs: readonly Int32Array[], items: number) => Int32Array[],
+  ) {
+    super(honest, domain);
+  }
+
+  async execute(order: JobOrder, bundle: Bundle, inputs: readonly Int32Array[]): Promise<ExecutionResult> {
+    const result = await this.honest.execute(order, bundle, inputs);
+    return this.claim(order, bundle, this.alter(bundle, inputs, order.items), result);
+  }
+}
+
 /** Answers every later job on a model with the result of the first one, which is true. */
 export class StaleAnswer extends Adversary {
   /** Kept as promises: a job that comes while the first still runs gets its answer too. */

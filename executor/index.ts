@@ -14,4 +14,4 @@ export { FileJournal, type AcceptedEntry, type Journal, type SignedEntry } from 
 export { openIdentity, openSigner, type Identity } from './identity.js';
 export { type ExecutorTerms } from './check-acceptable.js';
 export { ExecutorNode, type ExecutionResult, type Executor, type ExecutorNodeOptions } from './node.js';
-export { FlippedOutput, SmallerModel, StaleAnswer } from './adversaries.js';
+export { AlteredTrace, FlippedOutput, SmallerModel, StaleAnswer } from './adversaries.js';

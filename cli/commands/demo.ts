@@ -1,5 +1,8 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import type { Tamper } from '../../fraud-proofs/step/inject.js';
+import { DEFAULT_LIE } from '../demo/dispute-one.js';
 import { runDemo, type DemoSummary } from '../demo/run-demo.js';
+import { parseTamper } from '../disputes/parse-tamper.js';
 import { EXIT } from '../exit-codes.js';
 import { table } from '../terminal.js';
 import { terminalOf, wholeNumber } from './common-options.js';
@@ -8,29 +11,38 @@ interface DemoFlags {
   data: string;
   jobs: number;
   cheatJobs: number;
+  tamper: Tamper;
   keepChain?: true;
 }
 
 export function demoCommand(): Command {
   return new Command('demo')
     .description(
-      'The whole way of a job on embedded parts: compile, order, run, commit, audit, prove, pay; cheats are caught and slashed.',
+      'The whole way of a job on embedded parts: compile, order, run, commit, audit, dispute, prove, pay; cheats are caught and slashed.',
     )
     .option('--data <folder>', 'data folder, wiped at the start', '.assay/demo')
     .option('--jobs <count>', 'digits for the honest executor', wholeNumber, 64)
     .option('--cheat-jobs <count>', 'digits for each of the three executors that cheat', wholeNumber, 8)
+    .addOption(
+      new Option(
+        '--tamper <lie>',
+        'what the executor alters that cheats in the optimistic lane: op or slot, element, delta',
+      )
+        .argParser(parseTamper)
+        .default(DEFAULT_LIE, 'slot=2,element=77,delta=1'),
+    )
     .option('--keep-chain', 'leave the chain running, to verify the receipts against it afterwards')
     .action(async (flags: DemoFlags, command: Command) => {
       const terminal = terminalOf(command);
-      const { data: folder, jobs, cheatJobs, keepChain = false } = flags;
-      const summary = await runDemo({ folder, jobs, cheatJobs, keepChain }, terminal);
+      const { data: folder, jobs, cheatJobs, tamper: lie, keepChain = false } = flags;
+      const summary = await runDemo({ folder, jobs, cheatJobs, lie, keepChain }, terminal);
       terminal.result(summary, summaryText(summary));
       if (!summary.success) process.exitCode = EXIT.invalid;
     });
 }
 
 function summaryText(summary: DemoSummary): string {
-  const { model, chain, players, proved, success, receipts, seconds } = summary;
+  const { model, chain, players, disputed, proved, success, receipts, seconds } = summary;
   const rows = players.map((p) => [
     p.executor,
     `${p.jobs}`,
@@ -65,6 +77,10 @@ ${success ? 'Every true receipt is final and valid, and paid; every lie is inval
 ${total} receipts in ${chain.batches} batch${chain.batches === 1 ? '' : 'es'}, ${seconds.toFixed(1)} s in all
 model ${model.name}, digest ${model.digest}
 
+In the optimistic lane a watcher found the one element that was altered: slot ${disputed.lie.slot}, element ${disputed.lie.element}, ${disputed.lie.is} instead of ${disputed.lie.was}. In a
+process of its own, which knew the chain, the model and where traces are served, it proved that to the contract in
+${disputed.transactions.length} transactions (${disputed.transactions.map(({ call, gas }) => `${call} ${gas} gas`).join(', ')}), ${disputed.seconds.toFixed(1)} s after it was started.
+
 One digit more was proved: accepted ${proved.seconds.toFixed(1)} s after its order with a proof of ${proved.proofBytes} bytes. The contract checked the
 proof in the transaction that posted it (block ${proved.onChain.block}): ${proved.onChain.status} at once. A stranger with the model's key
 checks it in ${proved.verifyMs.toFixed(0)} ms without a chain: ${proved.verdict}. Forged:
@@ -84,6 +100,7 @@ ${[
   `npx assay receipt verify ${proved.receipt} --key ${proved.key} --dev-srs`,
   `npx assay inspect ${folder}${model.name}.assay`,
   'npx assay compile your-model.onnx --calibration samples.npz',
+  'npx assay drill --tamper op=2,element=100,delta=1',
   'npx assay doctor',
 ]
   .map((line) => `  ${line}`)
@@ -151,7 +168,10 @@ ${table(
       "a quorum of named auditors, who sign what the service's audit found",
       'a court that draws checkers (not built yet)',
     ],
-    ['no optimistic lane: its policy is closed', 'a dispute game (not built yet)'],
+    [
+      'a challenge window of a minute, and a watcher started by the demo',
+      'a day, and watchers of many owners (`assay watch`)',
+    ],
     ['windows of seconds, and a clock that is put forward', 'hours and days'],
     ['contracts that nobody outside has audited', 'an audit, before real money'],
   ],

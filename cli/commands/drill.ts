@@ -1,9 +1,10 @@
 /** Every kind of dispute, played on an own chain: docs/watcher.md. */
 import { readFileSync } from 'node:fs';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { compileModel, decodeBundle, encodeInputs, readOnnx, type Bundle } from '../../graph/index.js';
 import type { Tamper } from '../../fraud-proofs/step/inject.js';
 import { calibrationSamples, heldOutSamples, shippedModel } from '../../models/index.js';
+import { parseTamper } from '../disputes/parse-tamper.js';
 import { randomInputs } from '../disputes/random-inputs.js';
 import { runDrill } from '../disputes/run-drill.js';
 import { honestWins, moneyTable, type ScenarioReport } from '../disputes/scenarios/index.js';
@@ -31,7 +32,7 @@ export function drillCommand(): Command {
     .option(
       '--tamper <lie>',
       'what the cheats change: op=NUMBER|NAME or slot=NUMBER, element=NUMBER, delta=NUMBER',
-      tamper,
+      parseTamper,
     )
     .option('--only <names...>', 'scenarios: serves, answers, withholds, boundaries, accuser, shill, sums')
     .addHelpText(
@@ -61,26 +62,6 @@ export function drillCommand(): Command {
       );
       if (!won) process.exitCode = EXIT.invalid;
     });
-}
-
-/** As in `op=2,element=100,delta=1`. */
-function tamper(flag: string): Tamper {
-  const fields = new Map(
-    flag.split(',').map((part) => part.split('=', 2).map((side) => side.trim()) as [string, string]),
-  );
-  const refuse = (why: string): InvalidArgumentError =>
-    new InvalidArgumentError(`expected op=NUMBER|NAME (or slot=NUMBER),element=NUMBER,delta=NUMBER: ${why}`);
-  const whole = (name: string): number => {
-    const text = fields.get(name) ?? '';
-    if (!/^-?\d{1,15}$/.test(text)) throw refuse(`${name} is "${text.slice(0, 40)}"`);
-    return Number(text);
-  };
-  for (const name of fields.keys())
-    if (!['op', 'slot', 'element', 'delta'].includes(name)) throw refuse(`there is no "${name.slice(0, 40)}"`);
-  const op = fields.get('op');
-  if ((op === undefined) === !fields.has('slot')) throw refuse('give op or slot');
-  const at = op === undefined ? { slot: whole('slot') } : { op: /^\d+$/.test(op) ? Number(op) : op };
-  return { at, element: whole('element'), delta: whole('delta'), downstream: true };
 }
 
 interface Job {

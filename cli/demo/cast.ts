@@ -1,12 +1,13 @@
 /**
- * Who plays in the demo: a chain with a fresh deployment, one honest executor and three that cheat, each with an account
- * behind it, two checkers on two other engines, a prover, three auditors of whom two must agree, and the requester.
+ * Who plays in the demo: a chain with a fresh deployment, one honest executor and four that cheat, each with an account
+ * behind it, a watcher, two checkers on two other engines, a prover, three auditors of whom two must agree, and the requester.
  *
  * Keys of chain accounts are anvil's, known to everybody: for a development chain only. Executors make their own.
  */
 import { join } from 'node:path';
 import { Wallet, type JsonRpcProvider } from 'ethers';
 import {
+  AlteredTrace,
   ExecutorNode,
   FlippedOutput,
   openEngine,
@@ -16,6 +17,7 @@ import {
   type Executor,
   type ExecutorTerms,
 } from '../../executor/index.js';
+import type { Tamper } from '../../fraud-proofs/step/inject.js';
 import type { Bundle } from '../../graph/index.js';
 import {
   auditorPort,
@@ -32,6 +34,7 @@ import { anvilKey, startAnvil, type Anvil } from '../../verifier-contracts/anvil
 import { connectChain } from '../../verifier-contracts/connect-chain.js';
 import type { SettlementClient } from '../../verifier-contracts/settlement-client.js';
 import { demoAccounts, deployDemo, fundDemo, lower, type NodeOwner } from './deployment.js';
+import { alteredSlots } from './dispute-one.js';
 import type { Party, Roles } from './money.js';
 
 export interface Player {
@@ -41,6 +44,8 @@ export interface Player {
   readonly account: Hex;
   readonly engine: string;
   readonly honest: boolean;
+  /** In which it gets its orders. */
+  readonly lane: 'sampled' | 'optimistic';
 }
 
 export interface Cast {
@@ -48,6 +53,7 @@ export interface Cast {
   readonly provider: JsonRpcProvider;
   readonly client: SettlementClient;
   readonly requester: Wallet;
+  readonly watcher: Wallet;
   readonly players: readonly Player[];
   /** All that ever have tokens. */
   readonly parties: readonly Party[];
@@ -67,7 +73,8 @@ const COINS = `0x${(10n ** 23n).toString(16)}`;
  * @param folder fresh data folder of the demo
  * @param bundle the model that is ordered; @param smaller the cheaper one that a cheat runs instead
  * @param prover closed with the cast
- * @param orders most that an executor will have, honest or not
+ * @param lie what the executor alters that cheats in the optimistic lane
+ * @param orders most that an executor will have
  * @param keepChain the chain goes on after `close`
  */
 export async function startCast(
@@ -75,7 +82,8 @@ export async function startCast(
   bundle: Bundle,
   smaller: Bundle,
   prover: ProverNode,
-  orders: (honest: boolean) => number,
+  lie: Tamper,
+  orders: (player: Pick<Player, 'honest' | 'lane'>) => number,
   keepChain: boolean,
 ): Promise<Cast> {
   // A block a second: time passes on this chain, as on a real one, whether anybody transacts or not.
@@ -88,8 +96,8 @@ export async function startCast(
   provider.pollingInterval = SETUP_POLL_MS;
   const accounts = demoAccounts(provider);
   const client = await deployDemo(provider, accounts, prover.srs);
-  const players = await startPlayers(folder, client, provider, smaller, orders);
-  await fundDemo(client, accounts.requester, players);
+  const players = await startPlayers(folder, client, provider, smaller, lie, orders);
+  await fundDemo(client, accounts, players);
   provider.pollingInterval = pollingInterval;
   await provider.send('evm_setIntervalMining', [1]);
   const checkers = await opening;
@@ -101,11 +109,13 @@ export async function startCast(
     provider,
     client,
     requester: accounts.requester,
+    watcher: accounts.watcher,
     players,
     parties: [
       { party: 'requester', account: lower(accounts.requester.address) },
       ...players.map(({ title, account }) => ({ party: `executor: ${title}`, account })),
       ...accounts.auditors.map(({ address }, i) => ({ party: `auditor ${i + 1}`, account: lower(address) })),
+      { party: 'watcher', account: lower(accounts.watcher.address) },
       { party: 'poster', account: lower(accounts.poster.address) },
       { party: 'governor', account: lower(accounts.governor.address) },
     ],
@@ -113,6 +123,7 @@ export async function startCast(
       requester: lower(accounts.requester.address),
       governor: lower(accounts.governor.address),
       poster: lower(accounts.poster.address),
+      watcher: lower(accounts.watcher.address),
       accountOf: new Map(players.map(({ executor, account }) => [executor.address, account])),
     },
     ports: {
@@ -150,6 +161,9 @@ export function chainFolder(folder: string): string {
   return join(folder, 'chain');
 }
 
+/** The player whose lie is for watchers to find. */
+const ALTERS = 'altered-trace';
+
 /** A player with what `fundDemo` needs of it. */
 type FundedPlayer = Player & NodeOwner;
 
@@ -158,15 +172,25 @@ async function startPlayers(
   { domain, policyHash, escrow }: SettlementClient,
   provider: JsonRpcProvider,
   smaller: Bundle,
-  orders: (honest: boolean) => number,
+  lie: Tamper,
+  orders: (player: Pick<Player, 'honest' | 'lane'>) => number,
 ): Promise<FundedPlayer[]> {
   const roles: { name: string; title: string; play: (node: ExecutorNode) => Executor }[] = [
     { name: 'honest', title: 'honest', play: (node) => node },
     { name: 'smaller-model', title: 'runs a smaller model', play: (node) => new SmallerModel(node, domain, smaller) },
     { name: 'flipped-output', title: 'changes one output by one', play: (node) => new FlippedOutput(node, domain) },
     { name: 'stale-answer', title: 'repeats an old answer', play: (node) => new StaleAnswer(node, domain) },
+    {
+      name: ALTERS,
+      title: 'alters its trace by one',
+      play: (node) => new AlteredTrace(node, domain, (model, inputs, items) => alteredSlots(model, inputs, items, lie)),
+    },
   ];
-  const terms: ExecutorTerms = { lanes: ['sampled', 'zk'], policies: [policyHash], clock: () => escrow.clock() };
+  const terms: ExecutorTerms = {
+    lanes: ['sampled', 'optimistic', 'zk'],
+    policies: [policyHash],
+    clock: () => escrow.clock(),
+  };
   return Promise.all(
     roles.map(async ({ name, title, play }) => {
       const home = join(folder, 'executors', name);
@@ -178,20 +202,22 @@ async function startPlayers(
         domain,
         traceFolder: join(home, 'traces'),
         threads: 1,
-        // Four nodes on one machine, and the checkers need other engines than theirs.
+        // Five nodes on one machine, and the checkers need other engines than theirs.
         engine: 'onnxruntime-cpu',
         terms,
       });
       const honest = name === 'honest';
+      const lane = name === ALTERS ? 'optimistic' : 'sampled';
       return {
         title,
         executor: play(node),
         engine: node.engine,
         honest,
+        lane,
         account: lower(owner.address),
         owner,
         signer: identity.signer,
-        orders: orders(honest),
+        orders: orders({ honest, lane }),
       };
     }),
   );

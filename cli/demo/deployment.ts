@@ -34,7 +34,8 @@ export const DEMO_POLICY: PolicyParameters = {
   noShowFee: TOKEN / 1_000n,
   auditFee: TOKEN / 10_000n,
   unitPrice: 10n ** 9n,
-  gasKill: 100_000,
+  // A proved fault of LeNet-5 takes about so much.
+  gasKill: 500_000,
   gasAnswer: 150_000,
   gasAnswerByte: 100,
 };
@@ -46,6 +47,9 @@ export const DEMO_COURT: Omit<CourtTerms, 'auditors'> = {
   drawRatePpm: 250_000,
   quorum: 2,
 };
+
+/** Seconds from the commit in which a receipt of the optimistic lane may be challenged. */
+export const DEMO_WINDOW = 60;
 
 /** From a change of the terms until it counts, longest freeze, time between two. */
 const DEMO_DELAYS = { policyDelay: 60, maxFreeze: 60, coolDown: 60 };
@@ -61,6 +65,8 @@ export interface Accounts {
   readonly requester: Wallet;
   /** In ascending order of their addresses. */
   readonly auditors: readonly Wallet[];
+  /** Challenges false claims of the optimistic lane. */
+  readonly watcher: Wallet;
 }
 
 export const lower = (address: string): Hex => address.toLowerCase() as Hex;
@@ -71,6 +77,7 @@ export function demoAccounts(provider: JsonRpcProvider): Accounts {
     poster: wallet(0),
     auditors: [1, 2, 3].map(wallet).sort((a, b) => (lower(a.address) < lower(b.address) ? -1 : 1)),
     requester: wallet(4),
+    watcher: wallet(8),
     governor: wallet(7),
   };
 }
@@ -84,6 +91,7 @@ export async function deployDemo(
   const { rollup, policyHashes, fromBlock } = await deploySettlement(poster, {
     token: 'wrapped-native',
     verifier: srs,
+    game: { terms: { window: DEMO_WINDOW }, step: 'integer' },
     court: { ...DEMO_COURT, auditors: auditors.map(({ address }) => lower(address)) },
     policies: [DEMO_POLICY],
     governor: lower(governor.address),
@@ -102,16 +110,17 @@ export interface NodeOwner {
   readonly orders: number;
 }
 
-/** Wraps coins, deposits them, registers the nodes and funds the reserve of audits. */
+/** Wraps coins, deposits them, registers the nodes, funds the reserve of audits, and lets the game take the watcher's deposits. */
 export async function fundDemo(
-  { escrow, domain }: SettlementClient,
-  requester: Wallet,
+  { escrow, domain, game }: SettlementClient,
+  { requester, watcher }: Pick<Accounts, 'requester' | 'watcher'>,
   nodes: readonly NodeOwner[],
 ): Promise<void> {
   const orders = BigInt(nodes.reduce((sum, node) => sum + node.orders, 0));
   const reserve = wholeTokens(orders * DEMO_POLICY.auditFee);
   await Promise.all([
     sendAll(requester, [...deposit(wholeTokens(2n * orders * DEMO_PRICE) + reserve), escrow.fundReserveCall(reserve)]),
+    sendAll(watcher, [...deposit(TOKEN, lower(watcher.address)), escrow.allowCall(game!.address, TOKEN)]),
     ...nodes.map(async ({ owner, signer, orders: own }) => {
       const registration = { account: lower(owner.address), signer: lower(await signer.getAddress()) };
       await sendAll(owner, [

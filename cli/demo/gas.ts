@@ -1,8 +1,9 @@
 /** What the calls to the contracts cost, found by the events that they left. */
-import type { Interface } from 'ethers';
+import type { Interface, Log } from 'ethers';
 import { LANES } from '../../receipts/index.js';
 import { courtInterface } from '../../verifier-contracts/court-client.js';
 import { escrowInterface } from '../../verifier-contracts/escrow-client.js';
+import { gameInterface } from '../../verifier-contracts/game-client.js';
 import { rollupInterface } from '../../verifier-contracts/rollup-client.js';
 import type { SettlementClient } from '../../verifier-contracts/settlement-client.js';
 
@@ -25,9 +26,16 @@ interface Source {
   readonly units?: (args: EventArgs) => number;
 }
 
+const PROVE_FAULT = 'proveFault';
+
+function logsOf({ provider, context }: SettlementClient, { address, abi, event }: Source): Promise<Log[]> {
+  const topics = abi.encodeFilterTopics(event, []);
+  return provider.getLogs({ address, topics, fromBlock: context.fromBlock, toBlock: 'latest' });
+}
+
 /** Calls in the order of an order's life. */
 export async function gasOfCalls(client: SettlementClient): Promise<CallGas[]> {
-  const { provider, escrow, rollup, court, context } = client;
+  const { provider, escrow, rollup, court, game } = client;
   const one = (): number => 1;
   const committed =
     (zk: boolean) =>
@@ -36,6 +44,7 @@ export async function gasOfCalls(client: SettlementClient): Promise<CallGas[]> {
       return (Number(lane) === LANES.zk) === zk ? Number(count) : 0;
     };
   const ofRollup = { address: rollup.address, abi: rollupInterface, event: 'BatchCommitted' };
+  const ofGame = { address: game?.address ?? '', abi: gameInterface };
   const ofCourt = { address: court?.address ?? '', abi: courtInterface };
   const sources: Source[] = [
     { call: 'open', address: escrow.address, abi: escrowInterface, event: 'OrderOpened', units: one },
@@ -43,13 +52,25 @@ export async function gasOfCalls(client: SettlementClient): Promise<CallGas[]> {
     { call: 'fixSeed', ...ofCourt, event: 'SeedFixed' },
     { call: 'reportAudit', ...ofCourt, event: 'AuditReported' },
     { call: 'commitProved', ...ofRollup, units: committed(true) },
+    { call: 'precommit', ...ofGame, event: 'Precommitted', units: one },
+    { call: PROVE_FAULT, ...ofGame, event: 'FaultProved', units: one },
     { call: 'settle', address: escrow.address, abi: escrowInterface, event: 'OrderEnded', units: one },
   ];
+  // Whoever proves a fault has the order settled in the same call.
+  const proved = new Set(
+    (
+      await logsOf(
+        client,
+        sources.find(({ call }) => call === PROVE_FAULT)!,
+      )
+    ).map(({ transactionHash }) => transactionHash),
+  );
   return Promise.all(
-    sources.map(async ({ call, address, abi, event, units }) => {
-      const topics = abi.encodeFilterTopics(event, []);
-      const logs = await provider.getLogs({ address, topics, fromBlock: context.fromBlock, toBlock: 'latest' });
+    sources.map(async (source) => {
+      const { call, abi, units } = source;
+      const logs = await logsOf(client, source);
       const own = logs.flatMap((log) => {
+        if (call !== PROVE_FAULT && proved.has(log.transactionHash)) return [];
         const count = units?.(abi.parseLog(log)!.args as unknown as EventArgs) ?? null;
         return count === 0 ? [] : [{ hash: log.transactionHash, count }];
       });

@@ -104,6 +104,7 @@ interface Moved {
   readonly account: bigint;
   readonly governor: bigint;
   readonly poster: bigint;
+  readonly watcher: bigint;
   readonly auditors: bigint;
   readonly reserve: bigint;
   readonly burnt: bigint;
@@ -114,19 +115,24 @@ const NOTHING: Moved = {
   account: 0n,
   governor: 0n,
   poster: 0n,
+  watcher: 0n,
   auditors: 0n,
   reserve: 0n,
   burnt: 0n,
 };
 
 function movedBy({ order, receipt, settlement, audit }: JobView, lock: bigint): Moved {
-  const { protocolFeeBps, auditFee, bountyAuditBps, gasKill, unitPrice } = DEMO_POLICY;
+  const { protocolFeeBps, auditFee, bountyAuditBps, bountyOpenBps, gasKill, unitPrice } = DEMO_POLICY;
   const share = (amount: bigint, bps: number): bigint => (amount * BigInt(bps)) / 10_000n;
+  const refund = BigInt(gasKill) * unitPrice;
+  if (settlement.state === 'slashed' && order.lane === 'optimistic') {
+    const watcher = share(lock, bountyOpenBps) + refund;
+    return { ...NOTHING, account: -lock, watcher, burnt: lock - watcher };
+  }
   if (settlement.state === 'slashed') {
     const auditors = auditFee + share(lock, bountyAuditBps);
     // Whoever brought the verdict gets its gas back.
-    const poster = BigInt(gasKill) * unitPrice;
-    return { ...NOTHING, account: -lock, auditors, poster, burnt: lock - auditors - poster };
+    return { ...NOTHING, account: -lock, auditors, poster: refund, burnt: lock - auditors - refund };
   }
   if (settlement.state !== 'paid') return NOTHING;
   const { amount } = receipt!.receipt;
@@ -147,6 +153,7 @@ export interface Roles {
   readonly requester: Hex;
   readonly governor: Hex;
   readonly poster: Hex;
+  readonly watcher: Hex;
   /** By executor. */
   readonly accountOf: ReadonlyMap<Hex, Hex>;
 }
@@ -165,11 +172,12 @@ export async function moneyOf(
   let [reserve, burnt] = [0n, 0n];
   for (const view of views) {
     const moved = movedBy(view, lock);
-    const { requester, governor, poster, accountOf } = roles;
+    const { requester, governor, poster, watcher, accountOf } = roles;
     for (const [who, amount] of [
       [requester, moved.requester],
       [governor, moved.governor],
       [poster, moved.poster],
+      [watcher, moved.watcher],
       [accountOf.get(view.order.executor)!, moved.account],
     ] as const)
       changes.set(who, (changes.get(who) ?? 0n) + amount);

@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { AssayError } from '../../common/errors.js';
 import {
+  committedTensors,
   compileModel,
   encodeBundle,
   evaluateGraph,
@@ -13,6 +14,7 @@ import {
   makeBundle,
   outputRoot,
   readOnnx,
+  traceRoot,
   type Bundle,
 } from '../../graph/index.js';
 import { calibrationSamples, heldOutSamples, shippedModel } from '../../models/index.js';
@@ -24,14 +26,16 @@ import {
   type Progress as PipelineProgress,
 } from '../../pipeline/index.js';
 import { encodeModelKey, modelKeyHash, predictJob } from '../../prover/index.js';
-import { formatReceiptFile, hashOrder, MAX_BATCH, verifyReceipt, type Hex } from '../../receipts/index.js';
+import { formatReceiptFile, hashOrder, MAX_BATCH, verifyReceipt, type Hex, type Lane } from '../../receipts/index.js';
+import type { Tamper } from '../../fraud-proofs/step/inject.js';
 import { takeOwnership } from '../../pipeline/database/owner-lock.js';
 import { compareOutputs } from '../../sampler/index.js';
 import { startAnvil } from '../../verifier-contracts/anvil.js';
 import { compileContracts } from '../../verifier-contracts/build.js';
 import type { Progress, Terminal } from '../terminal.js';
-import { chainFolder, startCast, type Cast } from './cast.js';
-import { DEMO_COURT, DEMO_LOCK, DEMO_POLICY } from './deployment.js';
+import { chainFolder, startCast, type Cast, type Player } from './cast.js';
+import { DEMO_COURT, DEMO_LOCK, DEMO_POLICY, DEMO_WINDOW } from './deployment.js';
+import { disputeOne, type DisputedOne } from './dispute-one.js';
 import { gasOfCalls, type CallGas } from './gas.js';
 import { ordersFor, type DemoJob } from './jobs.js';
 import { balancesOf, moneyOf, type Money } from './money.js';
@@ -44,6 +48,8 @@ export interface DemoOptions {
   readonly jobs: number;
   /** Digits for each of the three cheats. */
   readonly cheatJobs: number;
+  /** What the executor alters that cheats in the optimistic lane. */
+  readonly lie: Tamper;
   /** Leave the chain running, so that the receipts can be verified against it afterwards. */
   readonly keepChain: boolean;
 }
@@ -53,13 +59,13 @@ export interface PlayerSummary {
   readonly address: Hex;
   readonly honest: boolean;
   readonly jobs: number;
-  /** Answers that differ from the model's own, found by running the reference on every input. */
+  /** Answers or traces that differ from the model's own, found by running the reference on every input. */
   readonly lies: number;
   /** Receipts that were drawn for re-execution. */
   readonly audited: number;
   /** Receipts that the chain calls final and all checks accept. */
   readonly valid: number;
-  /** Receipts that the audit killed. */
+  /** Receipts that the audit or the watcher killed. */
   readonly invalid: number;
   /** Neither. */
   readonly undetermined: number;
@@ -97,6 +103,8 @@ export interface DemoSummary {
     readonly gas: readonly CallGas[];
   };
   readonly players: readonly PlayerSummary[];
+  /** In the optimistic lane. */
+  readonly disputed: DisputedOne;
   /** One digit more, in the lane of proofs. */
   readonly proved: ProvedOne;
   /** Every true receipt is valid and paid, every lie invalid and slashed, also where a proof decides; the money adds up. */
@@ -109,6 +117,8 @@ const MODEL = 'lenet5';
 const SMALLER_MODEL = 'mnist-mlp';
 const CALIBRATION_SAMPLES = 200;
 const AGREEMENT_SAMPLES = 200;
+/** Digits for the honest executor in the optimistic lane. */
+const HONEST_OPTIMISTIC = 2;
 
 export async function runDemo(options: DemoOptions, terminal: Terminal): Promise<DemoSummary> {
   const startedAt = performance.now();
@@ -124,38 +134,51 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
   writeFileSync(join(options.folder, `${MODEL}.assay`), encodeBundle(bundle));
 
   await compileOnce(terminal);
-  const starting = terminal.progress('starting chain, contracts, four executors, two checkers', null);
-  // One more for the honest executor: the digit that is proved.
-  const orders = (honest: boolean): number => (honest ? options.jobs + 1 : options.cheatJobs);
-  const cast = await startCast(options.folder, bundle, smaller, prover, orders, options.keepChain);
+  const starting = terminal.progress('starting chain, contracts, five executors, two checkers', null);
+  const countOf = ({ honest, lane }: Pick<Player, 'honest' | 'lane'>): number => {
+    if (lane === 'optimistic') return 1;
+    return honest ? options.jobs : options.cheatJobs;
+  };
+  // More for the honest executor: those that nobody can dispute, and the digit that is proved.
+  const orders = (player: Pick<Player, 'honest' | 'lane'>): number =>
+    countOf(player) + (player.honest ? HONEST_OPTIMISTIC + 1 : 0);
+  const cast = await startCast(options.folder, bundle, smaller, prover, options.lie, orders, options.keepChain);
   const { client } = cast;
   let pipeline: Pipeline | undefined;
   try {
-    const counts = cast.players.map(({ honest }) => (honest ? options.jobs : options.cheatJobs));
-    const total = counts.reduce((sum, count) => sum + count, 0);
+    const sampled = cast.players.filter(({ lane }) => lane === 'sampled');
+    const total = sampled.reduce((sum, player) => sum + countOf(player), 0);
     pipeline = await Pipeline.open(
       // One batch for all jobs where the contract's limit allows it.
       {
         dataDirectory: join(options.folder, PIPELINE),
         batchSize: Math.min(total, MAX_BATCH),
         batchAgeMs: 60_000,
-        openLanes: ['sampled', 'zk'],
+        openLanes: ['sampled', 'optimistic', 'zk'],
       },
       cast.ports,
     );
     starting.done(`rollup ${client.rollup.address} on chain ${client.domain.chainId}`);
     const before = await balancesOf(client, cast.parties);
 
-    const jobs = await signJobs(pipeline, cast, bundle, counts);
+    const jobs = await signJobs(pipeline, cast, bundle, sampled.map(countOf));
     const views = await runJobs(pipeline, jobs, terminal);
-    const [job] = await ordersFor(
-      { pipeline, client, requester: cast.requester },
-      bundle,
-      cast.players.find(({ honest }) => honest)!.executor.address,
-      heldOutSamples(MODEL, 1),
-      jobs.length,
-      'zk',
-    );
+    const honest = cast.players.find((player) => player.honest)!.executor.address;
+    const liar = cast.players.find(({ lane }) => lane === 'optimistic')!.executor.address;
+    let nonce = jobs.length;
+    const more = async (executor: Hex, lane: Lane, count: number): Promise<DemoJob[]> => {
+      const first = nonce;
+      nonce += count;
+      return ordersFor({ pipeline: pipeline!, ...cast }, bundle, executor, heldOutSamples(MODEL, count), first, lane);
+    };
+    const optimistic = [
+      ...(await more(liar, 'optimistic', 1)),
+      ...(await more(honest, 'optimistic', HONEST_OPTIMISTIC)),
+    ];
+    const optimisticIds: Hex[] = [];
+    for (const [i, { request }] of optimistic.entries())
+      optimisticIds.push(await pipeline.submit(request, `demo-optimistic-${i}`));
+    const [job] = await more(honest, 'zk', 1);
     let paid: Promise<void> | undefined;
     const proved = await proveOne(
       {
@@ -169,14 +192,24 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
       },
       terminal,
     );
+    const disputed = await disputeOne(
+      cast,
+      bundle,
+      optimistic[0]!,
+      optimistic,
+      optimisticIds[0]!,
+      options.lie,
+      terminal,
+    );
     const paying = terminal.progress('waiting until no output can be demanded any more, then paying', null);
     const skippedS = await skipWindows(cast);
     await paid;
     paying.done(`the chain's clock was put forward by ${skippedS} s`);
 
-    const ended = await Promise.all(views.map(async ({ jobId }) => (await pipeline!.job(jobId))!));
+    const ids = [...views.map(({ jobId }) => jobId), ...optimisticIds];
+    const ended = await Promise.all(ids.map(async (jobId) => (await pipeline!.job(jobId))!));
     const endedProof = (await pipeline.job(hashOrder(job!.request.order, client.domain)))!;
-    const players = await verifyAll(cast, bundle, jobs, ended, receiptFolder, terminal);
+    const players = await verifyAll(cast, bundle, [...jobs, ...optimistic], ended, receiptFolder, terminal);
     const money = await moneyOf(
       client,
       cast.parties,
@@ -211,9 +244,11 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
         gas: await gasOfCalls(client),
       },
       players,
+      disputed,
       proved,
       success:
         proved.success &&
+        disputed.success &&
         endedProof.settlement.state === 'paid' &&
         money.balanced &&
         money.asAgreed &&
@@ -235,7 +270,7 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
  * what is skipped is waiting, and nothing else.
  */
 async function skipWindows({ provider }: Cast): Promise<number> {
-  const seconds = Math.max(DEMO_COURT.auditWindow, DEMO_POLICY.deliveryWindow) + 1;
+  const seconds = Math.max(DEMO_COURT.auditWindow, DEMO_POLICY.deliveryWindow, DEMO_WINDOW) + 1;
   await provider.send('evm_increaseTime', [seconds]);
   return seconds;
 }
@@ -312,7 +347,8 @@ async function signJobs(pipeline: Pipeline, cast: Cast, bundle: Bundle, counts: 
   );
   let first = 0;
   const lists: DemoJob[][] = [];
-  for (const [i, { executor }] of cast.players.entries()) {
+  const players = cast.players.filter(({ lane }) => lane === 'sampled');
+  for (const [i, { executor }] of players.entries()) {
     const last = first + counts[i]!;
     const part = { samples: digits.samples.slice(first, last), labels: digits.labels.slice(first, last) };
     lists.push(await ordersFor({ pipeline, ...cast }, bundle, executor.address, part, first));
@@ -403,9 +439,16 @@ async function verifyAll(
   return [...tally.values()];
 }
 
-/** The reference decides, not the audit: the demo must be able to say that a lie got through. */
-function isLie({ graph }: Bundle, { inputs, outputs, order }: JobView): boolean {
+/** The reference decides, not the audit or the watcher: the demo must be able to say that a lie got through. */
+function isLie({ graph, committedSlots }: Bundle, { inputs, outputs, order, receipt }: JobView): boolean {
   const truth = evaluateGraph(graph, inputs, order.items);
+  const slots = committedTensors(graph, committedSlots).map((id) => truth[id]!);
+  // An altered element may leave the output as it is.
+  if (
+    order.lane === 'optimistic' &&
+    receipt!.receipt.traceRoot !== traceRoot(graph, slots, order.items, committedSlots)
+  )
+    return true;
   return graph.outputs.some((id, i) => compareOutputs([truth[id]!], [outputs![i]!]) !== null);
 }
 

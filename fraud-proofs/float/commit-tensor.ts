@@ -3,11 +3,10 @@
  *
  *   1. An element is its four bytes as IEEE 754 binary32, big-endian; NaNs with their payload.
  *   2. Header = int32 2^31 - 1 | int32 -2^31 | uint8 rank | rank * uint32 side | rank * uint8 layout axis |
- *      uint32 items | uint32 chunks. A range that ends before it begins is none that a tensor of integers has (lo <=
- *      hi), so that neither kind is ever read as the other.
+ *      uint32 items | uint32 chunks; why this range: graph/commitment/encoding.ts.
  *   3. Chunks of 64 elements in committed order, leaves, tree and root as there.
  */
-import { Preimage } from '../../graph/commitment/encoding.js';
+import { FLOAT_RANGE, Preimage } from '../../graph/commitment/encoding.js';
 import { merkleValue } from '../../graph/commitment/merkle.js';
 import { TAG } from '../../graph/commitment/tags.js';
 import { CHUNK_ELEMENTS, chunkLeaf, inLayout } from '../../graph/commitment/tensor-root.js';
@@ -15,7 +14,6 @@ import { sizeOf } from '../../graph/tensor.js';
 import { AssayError } from '../../common/errors.js';
 
 export const FLOAT_WIDTH = 4;
-const FLOAT_RANGE = { lo: 2 ** 31 - 1, hi: -(2 ** 31) };
 
 /** A tensor with all that openings of it are made of. */
 export interface CommittedTensor {

@@ -17,7 +17,7 @@ import { toHex } from '../../graph/commitment/encoding.js';
 import { sizeOf, type Tensor } from '../../graph/tensor.js';
 import { loadMnist } from '../../models/data/mnist.js';
 import { modelFile } from '../../models/model-file.js';
-import { commitTensor } from './commit-tensor.js';
+import { commitTensor, floatHeader } from './commit-tensor.js';
 import { bundleOfGraph, floatBundle } from './float-bundle.js';
 import { floatModel } from './float-model.js';
 import { screenFloatTrace } from './screen-float-trace.js';
@@ -299,7 +299,11 @@ describe('identity of a float graph', () => {
     const values = Int32Array.of(0x3f800000, 0x40000000, 0x40400000);
     expect(verifyChunks(toHex(root), opening)).toEqual({ valid: true, firstElement: 0, values });
     expect(toHex(encodeHeader(opening.header))).toBe(toHex(floatHeader(shape, [0], 1)));
-    for (const range of [{ lo: -(2 ** 31), hi: 2 ** 31 - 1 }, { lo: 0, hi: 2 ** 31 - 1 }, { lo: 0, hi: -1 }]) {
+    for (const range of [
+      { lo: -(2 ** 31), hi: 2 ** 31 - 1 },
+      { lo: 0, hi: 2 ** 31 - 1 },
+      { lo: 0, hi: -1 },
+    ]) {
       const header = { ...opening.header, range };
       expect(verifyChunks(toHex(root), { ...opening, header })).toMatchObject({ valid: false });
     }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { commitTable } from '../../graph/commitment/commit-table.js';
+import { FLOAT_RANGE } from '../../graph/commitment/encoding.js';
 import { evaluateGraph, GraphBuilder, type IntegerGraph } from '../../graph/index.js';
 import {
   randomGraph,

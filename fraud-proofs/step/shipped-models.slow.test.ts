@@ -58,7 +58,8 @@ describe('one unit in one element', () => {
         expect(answer, `slot ${slot}`).toMatchObject({ verdict: 'fault' });
         proved++;
       }
-      const gas = Math.max(...answers.map((answer) => answer.gas));
+      // One of them: elements of a slot cost about the same.
+      const gas = cases.length === 0 ? 0 : await chain.transactionGas(cases.at(-1)!);
       const bytes = Math.max(...cases.map(({ evidence }) => evidence.length / 2));
       worst = Math.max(worst, gas);
       console.log(

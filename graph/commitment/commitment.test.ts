@@ -269,7 +269,11 @@ describe('chunk openings', () => {
     const info: CommittedInfo = { shape: [3], range: FLOAT_RANGE, layout: [0] };
     const header: TensorHeader = { ...info, items: 1, chunkCount: 1 };
     const encoded = '3f800000800000007fc00001';
-    const leaf = chunkLeaf(0, 3, Uint8Array.from(encoded.match(/../g)!, (byte) => parseInt(byte, 16)));
+    const leaf = chunkLeaf(
+      0,
+      3,
+      Uint8Array.from(encoded.match(/../g)!, (byte) => parseInt(byte, 16)),
+    );
     const root = toHex(rootFromTree(header, leaf));
     const opening: ChunkOpening = { header, first: 0, chunks: [`0x${encoded}`], siblings: [] };
     expect(verifyChunks(root, opening)).toEqual({ valid: true, firstElement: 0, values: bits });

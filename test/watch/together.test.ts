@@ -108,7 +108,7 @@ describe('a helper', () => {
     const own = (moves: readonly { claim: Hex | null }[]): unknown[] =>
       moves.filter((move) => move.claim === claimId(claim.batchHash, claim.claim.index));
     expect(own((await helper.turn()).moves)).toEqual([]);
-    await arena.advance(ANSWER_TIME / 2);
+    await arena.advance(ANSWER_TIME / 2 + 1);
     expect(own((await helper.turn()).moves)).toMatchObject([{ kind: 'answer', sent: { end: 'mined' } }]);
     const { until } = await game.claimOf(claim.batchHash, claim.claim.header, claim.claim.index);
     await arena.advance(until + 1 - (await arena.clock()));

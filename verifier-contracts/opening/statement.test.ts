@@ -276,7 +276,6 @@ describe('what the program and the items leave no room for is refused', () => {
   it.each<[string, CommittedInfo]>([
     ['lo', { shape: [2, 17], range: { lo: -1, hi: 126 }, layout: [0, 1] }],
     ['hi', { shape: [2, 17], range: { lo: 0, hi: 254 }, layout: [0, 1] }],
-    ['float32', { shape: [2, 17], range: FLOAT_RANGE, layout: [0, 1] }],
     ['shape', { shape: [17, 2], range: { lo: 0, hi: 255 }, layout: [0, 1] }],
     ['rank', { shape: [34], range: { lo: 0, hi: 255 }, layout: [0] }],
     ['an axis of 1 more', { shape: [2, 17, 1], range: { lo: 0, hi: 255 }, layout: [0, 1, 2] }],
@@ -284,6 +283,15 @@ describe('what the program and the items leave no room for is refused', () => {
     const values = job.group.inputs.map((own) => own.map((v) => Math.min(v, info.range.hi)));
     const group = { ...job.group, inputs: values };
     expect(await refusal(evidenceOf({ ...with_({ inputs: [info] }), group }), job.commitments)).toBe('HeaderMismatch');
+  });
+
+  it('header of an input: float32, of as many bytes', async () => {
+    const wide = jobOf([{ axes: [10], lo: -1, hi: 65_534 }], [output], 2, new Draw('wide', seed));
+    await publish(wide);
+    expect(await refusal(evidenceOf(wide), wide.commitments)).toBe('accepted');
+    const inputs: CommittedInfo[] = [{ ...wide.ports.inputs[0]!, range: FLOAT_RANGE }];
+    const evidence = evidenceOf({ ...wide, ports: { ...wide.ports, inputs } });
+    expect(await refusal(evidence, wide.commitments)).toBe('HeaderMismatch');
   });
 
   it.each<[string, CommittedInfo]>([

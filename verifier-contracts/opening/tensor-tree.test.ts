@@ -1,14 +1,19 @@
 /** TensorTree.sol opens what graph/commitment/open-output.ts made, and nothing else. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openCommittedOutput, openOutput, type OutputOpening, type OutputRange } from '../../graph/commitment/open-output.js';
+import { commitTensor } from '../../fraud-proofs/float/commit-tensor.js';
+import { commitPorts } from '../../fraud-proofs/float/commit-trace.js';
+import { readHeader } from '../../fraud-proofs/nodes/read-header.js';
+import {
+  openCommittedOutput,
+  openOutput,
+  type OutputOpening,
+  type OutputRange,
+} from '../../graph/commitment/open-output.js';
 import { FLOAT_RANGE, outputRoot } from '../../graph/commitment/index.js';
-import type { Hex } from '../../receipts/types.js';
 import type { IntegerGraph, TensorInfo } from '../../graph/integer/types.js';
 import { sizeOf } from '../../graph/tensor.js';
-import { readHeader } from '../../fraud-proofs/nodes/read-header.js';
-import { commitPorts } from '../../fraud-proofs/float/commit-trace.js';
-import { commitTensor } from '../../fraud-proofs/float/commit-tensor.js';
+import type { Hex } from '../../receipts/types.js';
 import { COMPILE_TIMEOUT_MS, deployHarness, type Harness } from '../harness/opening/deploy-harness.js';
 
 let harness: Harness;

@@ -38,7 +38,11 @@ interface Printed {
 }
 
 /** @throws AssayError DRILL_FAILED where it ends by itself, or sees nothing for a minute */
-export function startWatchProcess(arena: Arena, party: ArenaParty, options: WatchProcessOptions): WatchProcess {
+export function startWatchProcess(
+  arena: Pick<Arena, 'anvil' | 'provider' | 'rollup'>,
+  party: Pick<ArenaParty, 'wallet'>,
+  options: WatchProcessOptions,
+): WatchProcess {
   const { folder = mkdtempSync(join(tmpdir(), 'assay-watch-')), bundles, tracesUrl, act = 'challenge' } = options;
   const files = bundles.map((bundle) => {
     const file = join(folder, `${bundle.digest.slice(2, 18)}.assay`);

@@ -29,7 +29,7 @@ import type { Hex, JobOrder, Receipt } from '../../../receipts/types.js';
 import { anvilKey, startAnvil } from '../../anvil.js';
 import { compileContracts } from '../../build.js';
 import { settlementErrors, type Call } from '../../contract-client.js';
-import { deploySettlement, type PolicyParameters } from '../../deploy.js';
+import { deploySettlement, type GameOptions, type PolicyParameters } from '../../deploy.js';
 import type { Claim, FaultProof, GameNode, NodePath } from '../../dispute-types.js';
 import { escrowInterface, type BoundOrder } from '../../escrow-client.js';
 import { claimId, faultCommitment, gameInterface, nodeId, type GameClient } from '../../game-client.js';
@@ -550,7 +550,8 @@ const commitmentOf = (job: Job, { faultId }: FaultProof, beneficiary: Party): He
 /** For the first start, which compiles. */
 export const START_TIMEOUT_MS = 240_000;
 
-export async function startGame(): Promise<GameFixture> {
+/** @param judge contract that recomputes a step. @default a HarnessStep */
+export async function startGame(judge?: GameOptions['step']): Promise<GameFixture> {
   const harness = await compileContracts({ folders: ['harness/dispute'] });
   const anvil = await startAnvil();
   // One request a call: a test waits for each, and batching would make it wait longer.
@@ -567,7 +568,7 @@ export async function startGame(): Promise<GameFixture> {
     await contract.waitForDeployment();
     return (await contract.getAddress()).toLowerCase() as Hex;
   };
-  const step = await deploy('HarnessStep');
+  const step = judge ?? (await deploy('HarnessStep'));
   const relay = await deploy('AnswerRelay');
   const deployment = await deploySettlement(deployer, {
     game: { terms: { window: WINDOW }, step },

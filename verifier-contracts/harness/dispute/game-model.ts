@@ -121,7 +121,8 @@ export interface GameState {
   readonly receiptKilled: boolean;
   readonly order:
     | { readonly is: 'bound' }
-    | { readonly is: 'paid' | 'refunded' }
+    | { readonly is: 'paid' }
+    | { readonly is: 'refunded' }
     /** `gasTo`: of one by the clock. `stands`: the leaf was final, so answers about the output were paid. */
     | {
         readonly is: 'slashed';
@@ -324,7 +325,7 @@ export function play(terms: ModelTerms, state: GameState, call: GameCall): Playe
   }
 }
 
-type Of<K extends GameCall['do']> = Extract<GameCall, { readonly do: K }>;
+type Of<K extends GameCall['do'], C = GameCall> = C extends { readonly do: infer D } ? (K extends D ? C : never) : never;
 
 function playFreeze(terms: ModelTerms, state: GameState, { do: what, by }: Of<'freeze'>): Played {
   if (by !== GUARDIAN) return refuse('Unauthorized');
