@@ -3,6 +3,7 @@ import type { Interface } from 'ethers';
 import { LANES } from '../../receipts/index.js';
 import { courtInterface } from '../../verifier-contracts/court-client.js';
 import { escrowInterface } from '../../verifier-contracts/escrow-client.js';
+import { ProgramStoreClient, storeInterface } from '../../verifier-contracts/program-store-client.js';
 import { rollupInterface } from '../../verifier-contracts/rollup-client.js';
 import type { SettlementClient } from '../../verifier-contracts/settlement-client.js';
 
@@ -28,6 +29,7 @@ interface Source {
 /** Calls in the order of an order's life. */
 export async function gasOfCalls(client: SettlementClient): Promise<CallGas[]> {
   const { provider, escrow, rollup, court, context } = client;
+  const store = await ProgramStoreClient.of(context, client.policy.verifier);
   const one = (): number => 1;
   const committed =
     (zk: boolean) =>
@@ -42,6 +44,9 @@ export async function gasOfCalls(client: SettlementClient): Promise<CallGas[]> {
     { call: 'commit', ...ofRollup, units: committed(false) },
     { call: 'fixSeed', ...ofCourt, event: 'SeedFixed' },
     { call: 'reportAudit', ...ofCourt, event: 'AuditReported' },
+    ...(store === null
+      ? []
+      : [{ call: 'publish', address: store.address, abi: storeInterface, event: 'ProgramPublished' }]),
     { call: 'commitProved', ...ofRollup, units: committed(true) },
     { call: 'settle', address: escrow.address, abi: escrowInterface, event: 'OrderEnded', units: one },
   ];
