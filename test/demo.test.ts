@@ -111,6 +111,7 @@ test('the money: sums are equal, and everybody has what his orders give, to the 
     ['commit', 25],
     ['fixSeed', null],
     ['reportAudit', null],
+    ['publish', null],
     ['commitProved', 1],
     ['settle', 26],
   ]);

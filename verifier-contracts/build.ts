@@ -37,7 +37,7 @@ const DEFAULT_RUNS = 10_000;
 /** Contracts that the default would bring above EIP-170's limit, or close to it. */
 const RUNS: Readonly<Record<string, number>> = {
   Escrow: 200,
-  DirectVerifier: 500,
+  DirectVerifier: 2000,
   TapeMaker: 1,
   DisputeGame: 200,
   IntegerArithmetic: 200,

@@ -15,7 +15,7 @@ import {
   type SentTransaction,
 } from './contract-client.js';
 
-const storeInterface = new Interface(programStoreAbi);
+export const storeInterface = new Interface(programStoreAbi);
 const verifierInterface = new Interface(directVerifierAbi);
 
 /** A program, and the proofs that it is published for. */

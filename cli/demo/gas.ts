@@ -4,6 +4,7 @@ import { LANES } from '../../receipts/index.js';
 import { courtInterface } from '../../verifier-contracts/court-client.js';
 import { escrowInterface } from '../../verifier-contracts/escrow-client.js';
 import { gameInterface } from '../../verifier-contracts/game-client.js';
+import { ProgramStoreClient, storeInterface } from '../../verifier-contracts/program-store-client.js';
 import { rollupInterface } from '../../verifier-contracts/rollup-client.js';
 import type { SettlementClient } from '../../verifier-contracts/settlement-client.js';
 
@@ -35,7 +36,8 @@ function logsOf({ provider, context }: SettlementClient, { address, abi, event }
 
 /** Calls in the order of an order's life. */
 export async function gasOfCalls(client: SettlementClient): Promise<CallGas[]> {
-  const { provider, escrow, rollup, court, game } = client;
+  const { provider, escrow, rollup, court, game, context } = client;
+  const store = await ProgramStoreClient.of(context, client.policy.verifier);
   const one = (): number => 1;
   const committed =
     (zk: boolean) =>
@@ -51,6 +53,9 @@ export async function gasOfCalls(client: SettlementClient): Promise<CallGas[]> {
     { call: 'commit', ...ofRollup, units: committed(false) },
     { call: 'fixSeed', ...ofCourt, event: 'SeedFixed' },
     { call: 'reportAudit', ...ofCourt, event: 'AuditReported' },
+    ...(store === null
+      ? []
+      : [{ call: 'publish', address: store.address, abi: storeInterface, event: 'ProgramPublished' }]),
     { call: 'commitProved', ...ofRollup, units: committed(true) },
     { call: 'precommit', ...ofGame, event: 'Precommitted', units: one },
     { call: PROVE_FAULT, ...ofGame, event: 'FaultProved', units: one },

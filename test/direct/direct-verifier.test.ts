@@ -75,9 +75,9 @@ describe('accepts what verifyProof() accepts', () => {
 // Gas of a whole transaction is the same on every machine; bounds some percent above what was measured.
 it.each([
   { name: 'mnist-mlp', most: 530_000n },
-  { name: 'iris', most: 585_000n },
+  { name: 'iris', most: 580_000n },
   { name: 'lenet5', most: 645_000n },
-  { name: 'mnist-dwcnn', most: 860_000n },
+  { name: 'mnist-dwcnn', most: 840_000n },
 ])('$name costs at most $most gas', async ({ name, most }) => {
   const job = proveModel(arithmetic, name, 1, contextOf(1));
   await publishFor(direct, job);

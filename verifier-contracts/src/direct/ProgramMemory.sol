@@ -10,8 +10,6 @@ uint256 constant MODULUS_AT = 0x0fe0;
 
 /// @title Words of memory by address
 /// @dev Every line of assembly in here is one instruction or two; what is read and written was allocated by the caller.
-/// Items of lists are read without a check of their index: callers count up to a length, or have an index that
-/// ProgramReader has checked.
 library ProgramMemory {
     function load(uint256 ptr) internal pure returns (uint256 value) {
         assembly ("memory-safe") {
@@ -36,35 +34,6 @@ library ProgramMemory {
     function keepModulus() internal pure {
         assembly ("memory-safe") {
             mstore(MODULUS_AT, FR_MODULUS)
-        }
-    }
-
-    /// @notice Word `index` from `ptr` on.
-    function word(uint256 ptr, uint256 index) internal pure returns (uint256 value) {
-        assembly ("memory-safe") {
-            value := mload(add(ptr, shl(5, index)))
-        }
-    }
-
-    /// @notice Element `index` of a Solidity array at `list`.
-    function item(uint256 list, uint256 index) internal pure returns (uint256 value) {
-        assembly ("memory-safe") {
-            value := mload(add(add(list, 0x20), shl(5, index)))
-        }
-    }
-
-    /// @notice Element `index` of a list.
-    function entry(uint256[] memory list, uint256 index) internal pure returns (uint256 value) {
-        assembly ("memory-safe") {
-            value := mload(add(add(list, 0x20), shl(5, index)))
-        }
-    }
-
-    /// @notice Words that are not cleared.
-    function allocate(uint256 words) internal pure returns (uint256 ptr) {
-        assembly ("memory-safe") {
-            ptr := mload(0x40)
-            mstore(0x40, add(ptr, shl(5, words)))
         }
     }
 

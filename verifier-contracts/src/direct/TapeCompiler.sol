@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
-import {FR_MODULUS} from "./Fr.sol";
 import {Plan, PlacedTable} from "./Plan.sol";
 import {
     Block,
@@ -31,7 +30,6 @@ import {
     OP_PREFIX,
     OP_WHOLES,
     OutputPort,
-    REGISTERS,
     Shape
 } from "./Tape.sol";
 import {ColumnPoint, TapeViews, View, Weight} from "./TapeViews.sol";
