@@ -43,7 +43,7 @@ export const escrowAbi = [
   'event NodeSuspended(address indexed signer, bytes32 indexed orderHash)',
   'event OrderBound(bytes32 indexed orderHash, bytes32 leaf)',
   'event OrderEnded(bytes32 indexed orderHash, uint8 state, uint256 toRequester, uint256 toAccount, uint256 burnt)',
-  'event OrderOpened(bytes32 indexed orderHash, address indexed requester, address indexed executor, uint256 held, uint256 lock)',
+  'event OrderOpened(bytes32 indexed orderHash, address indexed requester, address indexed executor, uint256 held, uint256 lock, (address requester, address executor, bytes32 modelDigest, bytes32 inputRoot, uint32 items, uint8 lane, bytes32 policyHash, uint256 price, uint256 surcharge, uint32 outputBytes, uint64 deliverBy, uint64 validUntil, uint256 nonce) order)',
   'event OrderSkipped(bytes32 indexed orderHash, uint8 fault)',
   'event OutputAnswered(bytes32 indexed orderHash, uint256 demand, address sender)',
   'event OutputDemanded(bytes32 indexed orderHash, uint256 demand, (uint32 tensor, uint32 firstChunk, uint32 chunkCount) range, uint48 answerBy)',

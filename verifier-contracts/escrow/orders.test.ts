@@ -1,5 +1,5 @@
 /** Orders of Escrow up to their binding, and the two ways out before it: every transition and every refusal. */
-import { id, Wallet, ZeroHash } from 'ethers';
+import { id, Wallet, ZeroHash, type Result } from 'ethers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   addressOf,
@@ -63,7 +63,11 @@ describe('None -> Open', () => {
     const moved = await f.moved(async () => {
       const { events } = await f.send('stranger', 'open', [[signed]]);
       const { orderHash } = f.opened(order);
-      expect(events).toEqual([{ name: 'OrderOpened', args: [orderHash, order.requester, order.executor, HELD, LOCK] }]);
+      expect(events.map(({ name }) => name)).toEqual(['OrderOpened']);
+      const { args } = events[0]!;
+      expect(args.slice(0, 5)).toEqual([orderHash, order.requester, order.executor, HELD, LOCK]);
+      // The whole order, whoever called: a claim under it can be killed by whoever reads the log.
+      expect(f.hash('JobOrder', (args[5] as Result).toObject())).toBe(orderHash);
     });
     expect(moved).toEqual({ requester: -HELD, held: HELD, account: -LOCK, locks: LOCK });
     expect(lockOf(f.policy, order.price)).toBe(LOCK);
@@ -169,8 +173,9 @@ describe('open is refused', () => {
     expect(await faultWith({ outputBytes: 65_537n })).toBe('Size');
     expect(await faultWith({ outputBytes: 65_536n })).toBe('None');
   });
-  it('Size: a deliverBy that storage would cut', async () => {
+  it('Size: a deliverBy that storage would cut, a validUntil that nobody could say again', async () => {
     expect(await faultWith({ deliverBy: 2n ** 48n })).toBe('Size');
+    expect(await faultWith({ validUntil: 2n ** 48n })).toBe('Size');
     expect(await faultWith({ deliverBy: 2n ** 48n - 1n })).toBe('None');
   });
 

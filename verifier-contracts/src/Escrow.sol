@@ -340,7 +340,10 @@ contract Escrow is IEscrow {
         if (openFrom == 0 || time < openFrom) return (OpenFault.Policy, 0);
         if (order.deliverBy < time + policy.minDeliver) return (OpenFault.DeliverTooSoon, 0);
         if (_judge(policy, order.lane) == address(0)) return (OpenFault.Lane, 0);
-        if (order.items == 0 || order.outputBytes > MAX_OUTPUT_BYTES || order.deliverBy > type(uint48).max) {
+        if (
+            order.items == 0 || order.outputBytes > MAX_OUTPUT_BYTES || order.deliverBy > type(uint48).max
+                || order.validUntil > type(uint48).max
+        ) {
             return (OpenFault.Size, 0);
         }
         if (order.price > type(uint128).max || order.surcharge > type(uint128).max) return (OpenFault.Amount, 0);
@@ -394,7 +397,7 @@ contract Escrow is IEscrow {
                 )
             )
         });
-        emit OrderOpened(orderHash, order.requester, order.executor, order.price + order.surcharge, lock);
+        emit OrderOpened(orderHash, order.requester, order.executor, order.price + order.surcharge, lock, order);
     }
 
     function bind(Binding[] calldata bindings)

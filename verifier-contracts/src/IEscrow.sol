@@ -25,7 +25,7 @@ enum OpenFault {
     Policy,
     /// The policy has nobody to judge that lane.
     Lane,
-    /// No items, or more than 65,536 bytes of output, or a `deliverBy` beyond 48 bits.
+    /// No items, or more than 65,536 bytes of output, or a `deliverBy` or `validUntil` beyond 48 bits.
     Size,
     /// Price and surcharge, or the lock that follows from them, do not fit 128 bits.
     Amount,
@@ -141,8 +141,15 @@ interface IEscrow {
     event NodeSuspended(address indexed signer, bytes32 indexed orderHash);
     event PolicyAdded(bytes32 indexed policyHash, Policy policy, uint48 openFrom);
     event PolicyClosed(bytes32 indexed policyHash);
+    /// @notice The whole order is said here: whoever kills or settles its claim has to say it again, and the call that opened
+    /// it may have come from a contract, where nobody could read it.
     event OrderOpened(
-        bytes32 indexed orderHash, address indexed requester, address indexed executor, uint256 held, uint256 lock
+        bytes32 indexed orderHash,
+        address indexed requester,
+        address indexed executor,
+        uint256 held,
+        uint256 lock,
+        Order order
     );
     /// @notice This order of the call was left out.
     event OrderSkipped(bytes32 indexed orderHash, OpenFault fault);

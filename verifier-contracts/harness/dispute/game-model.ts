@@ -386,9 +386,11 @@ function playPrecommit(state: GameState, { fault, beneficiary }: Of<'precommit'>
 }
 
 /** Why the step contract's finding does not count. */
-function unfounded(state: GameState, { found, relies }: Of<'prove'>): string[] {
+function unfounded(terms: ModelTerms, state: GameState, { found, relies }: Of<'prove'>): string[] {
   if (found === false) return ['NoFault'];
   if (relies === undefined) return [];
+  // What a hash binds nobody has said.
+  if (!terms.nodes[relies]!.statement) return ['RelianceUnknown'];
   const said = state.made.find(({ node }) => node === relies)?.answer ?? null;
   return said === null ? ['RelianceUnknown'] : [];
 }
@@ -405,7 +407,7 @@ function slashing(terms: ModelTerms, state: GameState, paid: readonly Move[]): M
 }
 
 function playProof(terms: ModelTerms, state: GameState, call: Of<'prove'>): Played {
-  const refused = [...endedBy(terms, state), ...unfounded(state, call)];
+  const refused = [...endedBy(terms, state), ...unfounded(terms, state, call)];
   if (refused.length > 0) return { refused };
   const clock = clockOf(state);
   const announced = announcedAt(state, call.fault, call.beneficiary);
@@ -428,7 +430,7 @@ function playClaim(terms: ModelTerms, state: GameState, call: Of<'claimBounty'>)
   const amount = terms.bounty + terms.gas;
   if (clock > reward.until)
     return done(state, { reward: { ...reward, to: 'burnt' } }, [['bounties', 'burnt', amount]]);
-  const refused = unfounded(state, call);
+  const refused = unfounded(terms, state, call);
   const announced = announcedAt(state, call.fault, call.beneficiary);
   if (announced === null || announced >= reward.killedAt || clock < announced + terms.precommitDelay)
     refused.push('BountyUnavailable');

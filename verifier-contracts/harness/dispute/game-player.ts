@@ -5,7 +5,7 @@
 import { concat, id, keccak256 } from 'ethers';
 import { signReceipt } from '../../../receipts/signature.js';
 import type { Hex } from '../../../receipts/types.js';
-import type { Call } from '../../contract-client.js';
+import { settlementErrors, type Call } from '../../contract-client.js';
 import type { GameNode } from '../../dispute-types.js';
 import { faultCommitment, nodeId } from '../../game-client.js';
 import {
@@ -15,7 +15,6 @@ import {
   gamePolicy,
   notAllowed,
   notFound,
-  refusal,
   wallets,
   WINDOW,
   type GameFixture,
@@ -149,9 +148,10 @@ export class GamePlayer {
     const hash = (await provider.send('eth_sendTransaction', [transaction])) as Hex;
     const receipt = (await provider.send('eth_getTransactionReceipt', [hash])) as { status: string } | null;
     if (receipt?.status === '0x1') return null;
-    // Asked again it is refused again, in the state before its block; the fixture names the error.
-    const error = await refusal(this.fixture.errorOf(hash));
-    return error;
+    const tracer = { tracer: 'callTracer' };
+    const trace = (await provider.send('debug_traceTransaction', [hash, tracer])) as { output?: string };
+    const parsed = settlementErrors.parseError(trace.output ?? '0x');
+    return parsed?.name ?? trace.output ?? '0x';
   }
 
   async #compare(state: GameState): Promise<void> {

@@ -360,7 +360,10 @@ export function watcherCall(terms: ModelTerms, state: GameState, chain: readonly
     if (made.answer === null) return null;
   }
   if (announced(state, by) === Infinity) return { do: 'precommit', ...mine };
-  return counts ? { do: 'prove', ...mine, relies: chain.at(-1)! } : null;
+  if (!counts) return null;
+  // What a hash binds holds without anybody's word.
+  const last = chain.at(-1)!;
+  return { do: 'prove', ...mine, ...(terms.nodes[last]!.statement ? { relies: last } : {}) };
 }
 
 /** The executor and all his friends: whatever he likes, except to call as the watcher. */
