@@ -72,11 +72,27 @@ const receiptFiles = (outcome: string) =>
 test('honest receipts are valid, every lie is found', () => {
   const of = (title: string) => summary.players.find(({ executor }) => executor === title)!;
   expect(summary.success).toBe(true);
-  expect(of('honest')).toMatchObject({ jobs: 10, lies: 0, valid: 10, invalid: 0, undetermined: 0 });
+  expect(of('honest')).toMatchObject({ jobs: 12, lies: 0, valid: 12, invalid: 0, undetermined: 0 });
   expect(of('runs a smaller model')).toMatchObject({ jobs: 5, lies: 5, audited: 5, valid: 0, invalid: 5 });
   expect(of('changes one output by one')).toMatchObject({ jobs: 5, lies: 5, audited: 5, valid: 0, invalid: 5 });
   // Its first answer is true: there is nothing older to repeat.
   expect(of('repeats an old answer')).toMatchObject({ jobs: 5, lies: 4, audited: 5, valid: 1, invalid: 4 });
+  // No auditor looked at it.
+  expect(of('alters its trace by one')).toMatchObject({
+    jobs: 1,
+    lies: 1,
+    audited: 0,
+    valid: 0,
+    invalid: 1,
+    slashed: 1,
+  });
+});
+
+test('the watcher found the element that was altered, and nothing else', () => {
+  const { lie, transactions } = summary.disputed;
+  expect(lie).toMatchObject({ slot: 2, element: 77 });
+  expect(lie.is - lie.was).toBe(1);
+  expect(transactions.map(({ call }) => call)).toEqual(['precommit', 'proveFault']);
 });
 
 test('the money: sums are equal, and everybody has what his orders give, to the unit', () => {
@@ -95,25 +111,30 @@ test('the money: sums are equal, and everybody has what his orders give, to the 
   expect(BigInt(money.contract.after)).toBe(sum('after') - of('burnt').after);
   expect(money).toMatchObject({ balanced: true, asAgreed: true });
 
-  // Ten digits and the one that was proved.
-  expect(of('executor: honest')).toMatchObject({ change: 11n * (p - f), inOrders: 11n * l });
+  // Ten digits, two that nobody disputed, and the one that was proved.
+  expect(of('executor: honest')).toMatchObject({ change: 13n * (p - f), inOrders: 13n * l });
   expect(of('executor: runs a smaller model')).toMatchObject({ change: -5n * l, inOrders: 5n * l });
   expect(of('executor: changes one output by one')).toMatchObject({ change: -5n * l });
   expect(of('executor: repeats an old answer')).toMatchObject({ change: p - f - 4n * l });
-  // Of 26 orders 12 were true; the money of the other 14 is back. A proof needs no audit, and pays towards none.
-  expect(of('requester')).toMatchObject({ change: -(12n * p + 11n * s), inOrders: 26n * p + 25n * s });
-  expect(of('governor')).toMatchObject({ change: 12n * f });
+  expect(of('executor: alters its trace by one')).toMatchObject({ change: -l, inOrders: l });
+  // The bounty is a tenth of the lock; the gas of the call comes on top.
+  expect(of('watcher').change).toBe(l / 10n + 500_000n * 10n ** 9n);
+  // Of 29 orders 14 were true; the money of the other 15 is back. Who is not audited pays towards no audit.
+  expect(of('requester')).toMatchObject({ change: -(14n * p + 11n * s), inOrders: 29n * p + 25n * s });
+  expect(of('governor')).toMatchObject({ change: 14n * f });
   expect(of('burnt').change > 0n && of('auditor 1').change > 0n && of('poster').change > 0n).toBe(true);
   expect(of('auditor 3').inOrders).toBe(0n);
 
   expect(gas.map(({ call, units }) => [call, units])).toEqual([
-    ['open', 26],
-    ['commit', 25],
+    ['open', 29],
+    ['commit', 28],
     ['fixSeed', null],
     ['reportAudit', null],
     ['publish', null],
     ['commitProved', 1],
-    ['settle', 26],
+    ['precommit', 1],
+    ['proveFault', 1],
+    ['settle', 28],
   ]);
 });
 
