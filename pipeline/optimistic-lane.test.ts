@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Wallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { largestAnswerBytes } from '../fraud-proofs/answer/capacity.js';
 import { nodePath } from '../fraud-proofs/nodes/answer-node.js';
 import { KnownClaim } from '../fraud-proofs/nodes/known-claim.js';
 import { TRACE_ROOT } from '../fraud-proofs/nodes/places.js';
@@ -18,7 +19,7 @@ import { anvilKey, type Anvil } from '../verifier-contracts/anvil.js';
 import type { Claim } from '../verifier-contracts/dispute-types.js';
 import { Pipeline } from './pipeline.js';
 import type { ChainPort } from './ports.js';
-import { isDisputeCapacityFull, largestAnswerBytes } from './stages/dispute-capacity.js';
+import { isDisputeCapacityFull } from './stages/dispute-capacity.js';
 
 const scratch = mkdtempSync(join(tmpdir(), 'assay-optimistic-'));
 const bundle = tinyBundle();

@@ -14,6 +14,7 @@ import type { Hex } from '../receipts/types.js';
 import { anvilKey, startAnvil, type Anvil } from '../verifier-contracts/anvil.js';
 import { connectChain } from '../verifier-contracts/connect-chain.js';
 import { SettlementClient } from '../verifier-contracts/settlement-client.js';
+import { stepLimit } from '../verifier-contracts/step-limit.js';
 import { assay, refused } from './run-command.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-deploy-'));
@@ -116,6 +117,26 @@ test('the zk lane: its verifier is deployed for the reference string, and the do
     detail: expect.stringContaining('development reference string: anybody can forge a proof') as string,
   });
   expect(findings.find(({ part }) => part === 'sampled lane')).toMatchObject({ state: 'absent' });
+});
+
+test('the optimistic lane: its game is deployed with the settings, and the doctor says how long there is to challenge', async () => {
+  const lanes = ['--wrap-native', '--disputes', '--governor', governor];
+  const done = await assay(...deploy(local.anvil.url, ...lanes, '--out', at('disputes.json'), '--yes'));
+  expect(done).toMatchObject({ exitCode: 0, sent: true });
+  const record = done['record'] as { rollup: Hex; contracts: { name: string; address: Hex; gasUsed: string }[] };
+  const names = ['WrappedNative', 'IntegerStep', 'DisputeGame', 'Escrow', 'ReceiptRollup'];
+  expect(record.contracts.map(({ name }) => name)).toEqual(names);
+  const used = record.contracts.reduce((sum, { gasUsed }) => sum + Number(gasUsed), 0);
+  expect(Math.abs(Number(done['gas']) - used) / used).toBeLessThan(0.1);
+  const { game, policy } = await SettlementClient.connect({ provider: local.provider, rollup: record.rollup });
+  expect(policy.game).toBe(record.contracts[2]!.address);
+  expect(game).toMatchObject({ terms: { window: 86_400 }, step: record.contracts[1]!.address });
+  expect(await stepLimit(local.provider, game!.step)).toBe(16_384);
+  const findings = await settlementFindings({ rpc: local.anvil.url, rollup: record.rollup });
+  expect(findings.find(({ part }) => part === 'optimistic lane')).toMatchObject({
+    state: 'ok',
+    detail: expect.stringContaining('86400') as string,
+  });
 });
 
 test('a deployment that was cut short goes on where it stopped', async () => {

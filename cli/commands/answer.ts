@@ -14,7 +14,7 @@ import { openEngineOf } from '../disputes/engine-of.js';
 import { FileKeep } from '../disputes/file-keep.js';
 import { HeldTraces } from '../disputes/held-traces.js';
 import { senderOf } from '../disputes/open-watch.js';
-import { stepLimits } from '../disputes/step-limit.js';
+import { stepLimits } from '../disputes/step-limits.js';
 import { sentText } from '../disputes/watch-text.js';
 import { EXIT } from '../exit-codes.js';
 import { accountKey, readKeyFile, withKeyOption, type KeyFlags } from '../settlement/account-key.js';

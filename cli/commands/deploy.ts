@@ -19,6 +19,7 @@ import {
   type DeploymentRecord,
   type SettlementOptions,
 } from '../../verifier-contracts/deploy.js';
+import { checkGameTerms } from '../../verifier-contracts/game-terms.js';
 import { checkPolicy, NOBODY } from '../../verifier-contracts/policy.js';
 import { refuseDevelopmentKeys } from '../../verifier-contracts/refuse-development-keys.js';
 import { checkWritable, readInputFile } from '../files.js';
@@ -54,6 +55,7 @@ interface DeployFlags extends KeyFlags {
   devSrs?: true;
   auditors?: readonly Hex[];
   quorum?: number;
+  disputes?: true;
   governor?: Hex;
   guardian?: Hex;
   out: string;
@@ -81,6 +83,7 @@ export function deployCommand(): Command {
     .option('--dev-srs', 'the same with the development reference string, on the development chain alone')
     .option('--auditors <addresses>', 'open the sampled lane: its auditors, separated by commas', addresses)
     .option('--quorum <count>', 'auditors who must sign a verdict (default: more than half)', wholeNumber)
+    .option('--disputes', 'open the optimistic lane: its game, and the contract that recomputes one step, are deployed')
     .option('--governor <address>', 'adds and closes policies, and gets the protocol fee', address)
     .option('--guardian <address>', 'may freeze (default: nobody)', address)
     .option(
@@ -120,6 +123,7 @@ interface Parts {
   readonly token: Hex | 'wrapped-native';
   readonly srs: SrsHead | null;
   readonly court: CourtTerms | null;
+  readonly game: DeploySettings['game'] | null;
   readonly governor: Hex;
   readonly guardian: Hex;
 }
@@ -129,9 +133,9 @@ function readParts(flags: DeployFlags): Parts {
   const settings = flags.policy === undefined ? DEFAULT_SETTINGS : readSettings(flags.policy);
   if (flags.token === undefined && flags.wrapNative !== true) need(undefined, '--token or --wrap-native');
   const { auditors } = flags;
-  if (auditors === undefined && flags.srs === undefined && flags.devSrs !== true)
+  if (auditors === undefined && flags.srs === undefined && flags.devSrs !== true && flags.disputes !== true)
     throw new AssayError('CONFIG_INVALID', 'no lane would be open', {
-      mend: 'Give --auditors for the sampled lane, --srs for the zk lane, or both.',
+      mend: 'Give --auditors for the sampled lane, --srs for the zk lane, --disputes for the optimistic one, or several.',
     });
   const court =
     auditors === undefined
@@ -140,13 +144,16 @@ function readParts(flags: DeployFlags): Parts {
   if (court !== null) checkCourtTerms(court);
   // Whoever judges has no address yet, which makes no difference to the check.
   const judge: Hex = `0x${'11'.repeat(20)}`;
-  checkPolicy({ ...settings.policy, verifier: judge, game: NOBODY, court: judge });
+  checkPolicy({ ...settings.policy, verifier: judge, game: judge, court: judge });
+  const game = flags.disputes === true ? settings.game : null;
+  if (game !== null) checkGameTerms(game);
   const srs = flags.devSrs === true ? developmentHead() : flags.srs === undefined ? null : srsHead(flags.srs);
   return {
     settings,
     token: flags.token ?? 'wrapped-native',
     srs,
     court,
+    game,
     governor: need(flags.governor, '--governor'),
     guardian: flags.guardian ?? NOBODY,
   };
@@ -166,7 +173,7 @@ interface Setting {
 }
 
 async function deploy({ provider, wallet, parts, flags }: Setting, terminal: Terminal): Promise<void> {
-  const { settings, srs, court, token, governor, guardian } = parts;
+  const { settings, srs, court, game, token, governor, guardian } = parts;
   const { chainId } = await provider.getNetwork();
   const deployer = wallet.address.toLowerCase() as Hex;
   refuseDevelopmentKeys(chainId, [deployer, governor, guardian, ...(court?.auditors ?? [])]);
@@ -176,7 +183,8 @@ async function deploy({ provider, wallet, parts, flags }: Setting, terminal: Ter
 
   const compiling = terminal.progress('compiling the contracts', null);
   // As `deploySettlement` compiles them: what is compiled once is kept.
-  const artifacts = await compileContracts({ folders: srs === null ? ['src'] : ['src', 'src/direct'] });
+  const folders = ['src', ...(srs === null ? [] : ['src/direct']), ...(game === null ? [] : ['src/dispute'])];
+  const artifacts = await compileContracts({ folders });
   compiling.done();
   const names = contractsOf(parts);
   const here = { chainId, deployer, settings: settingsHash(parts, names, artifacts) };
@@ -186,7 +194,7 @@ async function deploy({ provider, wallet, parts, flags }: Setting, terminal: Ter
   const rows = names.map((name) => ({
     name,
     codeBytes: artifacts[name]!.deployedBytes,
-    gas: done.has(name) ? 0 : gasOfCreation(artifacts[name]!, wordsOf(name, court)),
+    gas: done.has(name) ? 0 : gasOfCreation(artifacts[name]!, wordsOf(name, court), artifacts[PARTS[name] ?? '']),
   }));
   const gas = rows.reduce((sum, row) => sum + row.gas, 0);
   const { maxFeePerGas } = await provider.getFeeData();
@@ -203,7 +211,7 @@ async function deploy({ provider, wallet, parts, flags }: Setting, terminal: Ter
     `settled in ${unit.symbol}; a lock is at least ${amountText(settings.policy.minLock, unit)}`,
     `zk lane ${srs === null ? 'closed' : `open, under the reference string 0x${Buffer.from(srsIdOf(srs)).toString('hex')}${development ? ' (development: anybody can forge a proof)' : ''}`}`,
     `sampled lane ${court === null ? 'closed' : `open: ${court.quorum} of ${court.auditors.length} auditors, ${court.drawRatePpm / 10_000} % drawn`}`,
-    'optimistic lane closed: this release has no dispute game',
+    `optimistic lane ${game === null ? 'closed' : `open: ${game.window} ${settings.clock === 'timestamp' ? 'seconds' : 'blocks'} to challenge, steps of ${game.maxContraction} products at most`}`,
     `governor ${governor}; ${guardian === NOBODY ? 'nobody may freeze' : `${guardian} may freeze`}`,
   ].join('\n');
   const facts = { chainId, deployer, contracts: rows, gas, atMostWei: atMost, heldWei: held };
@@ -240,7 +248,7 @@ async function sendAll(
   },
   terminal: Terminal,
 ): Promise<RecordFile> {
-  const { settings, srs, court, token, governor, guardian } = parts;
+  const { settings, srs, court, game, token, governor, guardian } = parts;
   let record: RecordFile = known.before ?? {
     version: 1,
     ...known.here,
@@ -270,6 +278,9 @@ async function sendAll(
     coolDown: settings.coolDown,
     ...(court === null ? {} : { court }),
     ...(srs === null ? {} : { verifier: srs }),
+    ...(game === null
+      ? {}
+      : { game: { terms: { window: game.window }, step: 'integer', maxContraction: game.maxContraction } }),
   };
   const started: DeploymentRecord | undefined =
     record.firstNonce === null
@@ -301,15 +312,23 @@ async function sendAll(
 }
 
 /** In order of deployment. */
-function contractsOf({ srs, court, token }: Parts): string[] {
+function contractsOf({ srs, court, game, token }: Parts): string[] {
   return [
     ...(token === 'wrapped-native' ? ['WrappedNative'] : []),
     ...(srs === null ? [] : ['TapeMaker', 'ProgramStore', 'DirectVerifier']),
     ...(court === null ? [] : ['QuorumCourt']),
+    ...(game === null ? [] : ['IntegerStep', 'DisputeGame']),
     'Escrow',
     'ReceiptRollup',
   ];
 }
+
+/** Contracts that another one creates in its constructor. */
+const PARTS: Readonly<Record<string, string>> = {
+  Escrow: 'EscrowChecks',
+  IntegerStep: 'IntegerArithmetic',
+  DisputeGame: 'NodeChecks',
+};
 
 /** Words of storage that the constructor fills: names of the token; the auditors; the policy. */
 const wordsOf = (name: string, court: CourtTerms | null): number =>
@@ -326,13 +345,20 @@ function settingsHash(parts: Parts, names: readonly string[], artifacts: Artifac
   return `0x${createHash('sha256').update(text).digest('hex')}`;
 }
 
+/** What the judges of the lanes are called. */
+const JUDGES: Readonly<Record<string, string>> = {
+  DirectVerifier: 'verifier',
+  QuorumCourt: 'court',
+  DisputeGame: 'game',
+};
+
 function addressesText({ contracts, rollup, escrow, token, policyHash }: RecordFile): string {
-  const judges = contracts.filter(({ name }) => name === 'DirectVerifier' || name === 'QuorumCourt');
+  const judges = contracts.filter(({ name }) => JUDGES[name] !== undefined);
   const lines: (readonly [string, Hex | null])[] = [
     ['rollup', rollup],
     ['escrow', escrow],
     ['token', token],
-    ...judges.map(({ name, address: at }) => [name === 'QuorumCourt' ? 'court' : 'verifier', at] as const),
+    ...judges.map(({ name, address: at }) => [JUDGES[name]!, at] as const),
     ['policy', policyHash],
   ];
   return lines.map(([name, value]) => `${name.padEnd(9)} ${value}`).join('\n');

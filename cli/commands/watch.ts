@@ -210,6 +210,10 @@ function doctorCommand(): Command {
   return withWatchOptions(new Command('doctor'))
     .description('Is everything there to win a dispute? Keys, money, models, clock, inputs, engine, step contract.')
     .option('--disputes <count>', 'full disputes that the money must be enough for', wholeNumber, 3)
+    .option(
+      '--home <folder>',
+      "an executor's data folder: are the traces of its open claims kept, could it answer for all?",
+    )
     .action(async (flags: DoctorFlags, own: Command) => {
       const findings = await watchFindings(flags);
       terminalOf(own).result(

@@ -8,8 +8,8 @@ import {
 } from '../../fraud-proofs/watch/evidence-file.js';
 import type { ClaimReport } from '../../fraud-proofs/watch/watcher.js';
 import { leafHash, merklePath, RECEIPT_FILE_VERSION, receiptStructHash } from '../../receipts/index.js';
+import { stepLimit } from '../../verifier-contracts/step-limit.js';
 import type { OpenedWatch } from './open-watch.js';
-import { stepLimit } from './step-limit.js';
 import { stepText } from './watch-text.js';
 
 /** @throws AssayError FAULT_UNPROVED where nothing can be shown, or not yet; CHAIN_UNAVAILABLE */

@@ -53,6 +53,11 @@ export class HeldTraces {
     return new FullTrace(model, slots, items);
   }
 
+  /** Is the trace of a receipt kept, and whole? @throws AssayError TRACE_CORRUPT, BUNDLE_MISSING */
+  async holds(receipt: Receipt): Promise<boolean> {
+    return (await this.#stored(receipt)) !== null;
+  }
+
   readonly served: ServedFiles = async (kind, root) => {
     const receipt = this.#receipts.find((one) => (kind === 'traces' ? one.traceRoot : one.inputRoot) === root);
     const stored = receipt === undefined ? null : await this.#stored(receipt);

@@ -30,7 +30,7 @@ import { openEngineOf } from './engine-of.js';
 import { FileKeep } from './file-keep.js';
 import { inputFolder } from './file-sources.js';
 import { readFloor } from './floor-file.js';
-import { stepLimits } from './step-limit.js';
+import { stepLimits } from './step-limits.js';
 
 export type Act = 'challenge' | 'defend';
 

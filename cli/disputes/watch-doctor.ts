@@ -1,16 +1,25 @@
-/** What `assay watch doctor` looks at: whether a dispute that begins now would be won. */
+/** What `assay watch doctor` looks at: whether a dispute that begins now would be won, by a watcher and by an executor. */
 import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { asAssayError } from '../../common/errors.js';
+import { disputeCapacity } from '../../fraud-proofs/answer/capacity.js';
 import { supports } from '../../fraud-proofs/step/supports.js';
 import { findInputs } from '../../fraud-proofs/watch/sources.js';
 import { baseDeposit, type PollReport } from '../../fraud-proofs/watch/watcher.js';
+import { settlementChain } from '../../pipeline/chain/settlement-chain.js';
+import type { Hex } from '../../receipts/types.js';
+import { SettlementClient } from '../../verifier-contracts/settlement-client.js';
+import { stepLimit } from '../../verifier-contracts/step-limit.js';
+import { readKeyFile } from '../settlement/account-key.js';
 import type { Finding } from '../settlement/findings.js';
 import { amountText, COIN } from '../settlement/token-unit.js';
+import { HeldTraces } from './held-traces.js';
 import { sourcesOf, withWatch, type OpenedWatch, type WatchFlags } from './open-watch.js';
-import { stepLimit } from './step-limit.js';
 
 export interface DoctorFlags extends WatchFlags {
   disputes: number;
+  /** Data folder of an executor that is to be looked at too. */
+  home?: string;
 }
 
 /** Transactions of one full dispute: four demands, precommit, proof; at most so much gas in all. */
@@ -24,6 +33,10 @@ const MAX_SKEW_SECONDS = 60;
 /** Never throws for what it finds: that is a finding. @throws AssayError CONFIG_INVALID for the flags themselves */
 export async function watchFindings(flags: DoctorFlags): Promise<Finding[]> {
   // Without --act no key is needed; money is looked at where there is one.
+  const executor =
+    flags.home === undefined
+      ? null
+      : { home: flags.home, address: readKeyFile(join(flags.home, 'executor.key')).address.toLowerCase() as Hex };
   return withWatch({ ...flags, dryRun: flags.act !== undefined }, async (opened) => {
     const report = await opened.watcher.poll();
     return [
@@ -35,6 +48,7 @@ export async function watchFindings(flags: DoctorFlags): Promise<Finding[]> {
       ...models(opened, report),
       await inputs(flags, opened, report),
       ...(await money(flags, opened, report)),
+      ...(executor === null ? [] : await executorFindings(executor, flags, opened, report)),
     ];
   });
 }
@@ -162,4 +176,53 @@ async function money(flags: DoctorFlags, { deployment, own }: OpenedWatch, { cla
       : BASE_DEPOSITS);
   const detail = `${amountText(free, unit)} free; ${flags.disputes} full disputes, and ${BASE_DEPOSITS} base deposits against being priced out, take ${amountText(needed, unit)}`;
   return [...findings, { part: 'deposits', state: free >= needed ? 'ok' : 'broken', detail }];
+}
+
+interface Executor {
+  readonly home: string;
+  readonly address: Hex;
+}
+
+/** Could it answer, if everything that it has open were disputed at once? */
+async function executorFindings(
+  { home, address }: Executor,
+  flags: DoctorFlags,
+  { bundles, deployment }: OpenedWatch,
+  { claims }: PollReport,
+): Promise<Finding[]> {
+  const own = claims
+    .map(({ seen }) => seen)
+    .filter(({ claim, state }) => claim.receipt.executor === address && state !== 'dead');
+  const findings: Finding[] = [];
+  const traces = new HeldTraces(join(home, 'traces'), bundles.models, () =>
+    Promise.reject(new Error('nothing is computed here')),
+  );
+  let held = 0;
+  for (const { id, claim } of own) {
+    try {
+      if (await traces.holds(claim.receipt)) held++;
+      else findings.push({ part: 'trace', state: 'broken', detail: `claim ${id}: its trace is not in ${home}` });
+    } catch (thrown) {
+      findings.push({ part: 'trace', state: 'broken', detail: `claim ${id}: ${asAssayError(thrown).message}` });
+    }
+  }
+  const all = { part: 'traces', state: 'ok' as const, detail: `of ${own.length} own open claims, ${held} are held` };
+  findings.unshift(held === own.length ? all : { ...all, state: 'broken' });
+  try {
+    const client = await SettlementClient.connect({ provider: deployment.provider, rollup: flags.rollup });
+    const gasPerTick = await settlementChain(client).gasPerTick();
+    const open = own.filter(({ state }) => state === 'challengeable').length;
+    for (const { bundle } of bundles.all) {
+      const items = own.map(({ claim: { receipt } }) => (receipt.modelDigest === bundle.digest ? receipt.items : 1));
+      const { most, answerGas } = disputeCapacity(client.policy, bundle.graph, Math.max(1, ...items), gasPerTick);
+      findings.push({
+        part: `capacity for ${bundle.graph.name}`,
+        state: most >= 1 && open <= most ? 'ok' : 'broken',
+        detail: `${open} own claims are open; answers of ${answerGas} gas can be given for ${most} at once`,
+      });
+    }
+  } catch (thrown) {
+    findings.push({ part: 'capacity', state: 'broken', detail: asAssayError(thrown).message });
+  }
+  return findings;
 }

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { AssayError } from '../../common/errors.js';
 import { DEVELOPMENT_CHAIN_ID } from '../../common/development-keys.js';
 import type { CourtTerms } from '../../verifier-contracts/court-terms.js';
+import type { GameTerms } from '../../verifier-contracts/game-terms.js';
 import type { PolicyParameters } from '../../verifier-contracts/deploy.js';
 import { readInputFile } from '../files.js';
 import { toJson } from '../terminal.js';
@@ -23,6 +24,7 @@ const schema = z.strictObject({
   maxFreeze: number,
   coolDown: number,
   court: z.strictObject({ beaconDelay: number, auditWindow: number, drawRatePpm: number }),
+  game: z.strictObject({ window: number, maxContraction: number }),
   policy: z.strictObject({
     deliveryWindow: number,
     answerTime: number,
@@ -50,13 +52,18 @@ export interface DeploySettings {
   readonly coolDown: number;
   /** Of the sampled lane's court, if it has one. */
   readonly court: Omit<CourtTerms, 'quorum' | 'auditors'>;
+  /** Of the optimistic lane's game, if it has one. */
+  readonly game: GameTerms & {
+    /** Products that one step on chain may have; a longer contraction is judged by stated sums. */
+    readonly maxContraction: number;
+  };
   readonly policy: PolicyParameters;
 }
 
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
 
-/** For a token of 18 decimals that is worth what gas is paid in, at about 2 gwei: a lock of at least a hundredth. */
+/** For a token of 18 decimals that is worth what gas is paid in, at about 2 gwei: a lock of at least two hundredths. */
 export const DEFAULT_SETTINGS: DeploySettings = {
   clock: 'timestamp',
   policyDelay: 7 * DAY,
@@ -64,6 +71,8 @@ export const DEFAULT_SETTINGS: DeploySettings = {
   coolDown: 30 * DAY,
   // A twentieth is audited; three blocks behind the commit nobody can have known the draw.
   court: { beaconDelay: 3, auditWindow: DAY, drawRatePpm: 50_000 },
+  // 16,384 products cost about 2 M gas, an eighth of the largest transaction.
+  game: { window: DAY, maxContraction: 16_384 },
   policy: {
     deliveryWindow: DAY,
     answerTime: 6 * HOUR,
@@ -75,11 +84,12 @@ export const DEFAULT_SETTINGS: DeploySettings = {
     protocolFeeBps: 100,
     // Found out with a chance of a twentieth, a lie must cost more than twenty prices.
     lockFactorBps: 500_000,
-    minLock: 10n ** 16n,
+    minLock: 2n * 10n ** 16n,
     noShowFee: 10n ** 15n,
     auditFee: 10n ** 14n,
     unitPrice: 2n * 10n ** 9n,
-    gasKill: 300_000,
+    // A fault of a small model, proved; larger ones cost their finder more than comes back as gas, and less than the bounty.
+    gasKill: 700_000,
     gasAnswer: 150_000,
     gasAnswerByte: 100,
   },

@@ -75,7 +75,7 @@ async function policy({ provider, domain, unit }: Deployment): Promise<Finding[]
   } catch (thrown) {
     return [broken('policy', thrown)];
   }
-  const { policyHash, policy: terms, court } = client;
+  const { policyHash, policy: terms, court, game } = client;
   const findings: Finding[] = [
     {
       part: 'policy',
@@ -96,7 +96,10 @@ async function policy({ provider, domain, unit }: Deployment): Promise<Finding[]
       part: 'optimistic lane',
       ...(terms.game === NOBODY
         ? { state: 'absent' as const, detail: 'closed by the policy' }
-        : { state: 'ok' as const, detail: `game ${terms.game}; this release does not know its rules` }),
+        : {
+            state: 'ok' as const,
+            detail: `game ${terms.game}: ${game!.terms.window} of the chain's time to challenge`,
+          }),
     },
   ];
   return findings;

@@ -11,10 +11,12 @@ const CONSTRUCTOR_GAS = 30_000;
  * About what the creation of a contract will cost. Computed and not asked of the node, since most constructors look at a
  * contract that is not there yet.
  * @param words of storage that the constructor fills
+ * @param part a contract that the constructor creates; its code is among the bytes of the call
  */
-export function gasOfCreation({ bytecode, deployedBytes }: Artifact, words: number): number {
+export function gasOfCreation({ bytecode, deployedBytes }: Artifact, words: number, part?: Artifact): number {
   const bytes = Buffer.from(bytecode.slice(2), 'hex');
   const zeros = bytes.filter((byte) => byte === 0).length;
   const data = zeros * ZERO_BYTE_GAS + (bytes.length - zeros) * DATA_BYTE_GAS;
-  return BASE_GAS + data + deployedBytes * CODE_BYTE_GAS + words * WORD_GAS + CONSTRUCTOR_GAS;
+  const stored = deployedBytes + (part?.deployedBytes ?? 0);
+  return BASE_GAS + data + stored * CODE_BYTE_GAS + words * WORD_GAS + CONSTRUCTOR_GAS;
 }

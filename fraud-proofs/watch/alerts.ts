@@ -1,4 +1,5 @@
 /** What a person should look at. Nothing here acts. */
+import { FREE_DEMANDS } from '../answer/capacity.js';
 import { clockOf, isOverdue } from './deadlines.js';
 import { verdictOf, type NextStep } from './next-step.js';
 import type { ClaimSeen, World } from './world.js';
@@ -34,8 +35,6 @@ export interface Alert {
   readonly text: string;
 }
 
-/** Demands below roots before a surcharge begins (IDisputeGame.sol). */
-const FREE_DEMANDS = 8;
 /** Blocks come later than this only where something is wrong: fifteen minutes. */
 const STALE_SECONDS = 900;
 

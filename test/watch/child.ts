@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { Wallet } from 'ethers';
 import { FileKeep } from '../../cli/disputes/file-keep.js';
 import { evaluator, models } from '../../cli/disputes/scenarios/players.js';
-import { stepLimits } from '../../cli/disputes/step-limit.js';
+import { stepLimits } from '../../cli/disputes/step-limits.js';
 import { images } from '../../executor/testing/digits.js';
 import { AnsweringService } from '../../fraud-proofs/answer/answering-service.js';
 import { OpeningJournal } from '../../fraud-proofs/answer/opening-journal.js';

@@ -1,5 +1,6 @@
 /** Somebody accuses an honest executor of everything: the claim is late, and he pays. */
 import { evaluateGraph, slotsOf } from '../../../graph/index.js';
+import { disputeCapacity } from '../../../fraud-proofs/answer/capacity.js';
 import { nodePath } from '../../../fraud-proofs/nodes/answer-node.js';
 import { FullTrace } from '../../../fraud-proofs/nodes/full-trace.js';
 import { chunksNode, depthOf, INPUTS, OUTPUTS, tensorNode, TRACE_ROOT } from '../../../fraud-proofs/nodes/places.js';
@@ -9,13 +10,15 @@ import { Sender } from '../../../fraud-proofs/watch/sender.js';
 import type { Hex } from '../../../receipts/types.js';
 import type { GameNode } from '../../../verifier-contracts/dispute-types.js';
 import { nodeId } from '../../../verifier-contracts/game-client.js';
-import type { Arena, ArenaClaim } from './arena.js';
+import type { Arena, ArenaClaim, ArenaTransaction } from './arena.js';
 import { answererIn, takeTurns } from './players.js';
 import { gainOf, orderState, Recording, type Scenario } from './scenario.js';
 
 const DEMANDS = 20;
 const ROUNDS_AN_ANSWER = 8;
 const MOST_ROUNDS = 400;
+/** A small chain: what a deployment must be able to bear. Time in an arena leaps, so that its own pace says nothing. */
+const [BLOCK_GAS, BLOCK_SECONDS] = [30_000_000, 12];
 
 export const falseAccuser: Scenario = {
   name: 'accuser',
@@ -62,7 +65,10 @@ export const falseAccuser: Scenario = {
     const { before } = recording;
     const price = claim.order.price - (claim.order.price * BigInt(policy.protocolFeeBps)) / 10_000n;
     const earned = gainOf({ before, after }, executor.name) - price;
-    const repaid = (await gasOfAnswers(arena, claim)) * policy.unitPrice;
+    const answers = await answersTo(arena, claim);
+    const repaid = answers.reduce((sum, { gasUsed }) => sum + gasUsed, 0n) * policy.unitPrice;
+    const gasPerTick = options.clock === 'blocknumber' ? BLOCK_GAS : BLOCK_GAS / BLOCK_SECONDS;
+    const { answerGas, most } = disputeCapacity(policy, bundle.graph, items, gasPerTick);
     const levels = depthOf(model.slotCount) + 1 + depthOf(largestChunks(trace)) + 1;
     const latest = claim.claim.header.committedAt + window + levels * (policy.answerTime + policy.responseTime);
     return recording.report(
@@ -78,6 +84,11 @@ export const falseAccuser: Scenario = {
         },
         { what: 'the accuser has paid', ok: gainOf({ before, after }, accuser.name) < 0n },
         { what: 'the executor has earned its price, and what its answers cost', ok: earned >= repaid && repaid > 0n },
+        {
+          what: `no answer took more than the ${answerGas} gas that an executor reckons with`,
+          ok: answers.every(({ gasUsed }) => gasUsed <= BigInt(answerGas)),
+        },
+        { what: `so it could answer for ${most} such claims at once`, ok: most >= 1 },
         { what: 'nothing is left in the game', ok: after.game === before.game },
       ],
     );
@@ -96,11 +107,10 @@ function nodesOf(model: StepModel, trace: FullTrace): GameNode[] {
 const largestChunks = (trace: FullTrace): number =>
   Math.max(...trace.model.committed.map((slot) => trace.tensor(slot).header.chunkCount));
 
-/** Of the executor's transactions. */
-async function gasOfAnswers(arena: Arena, { claim, executor }: ArenaClaim): Promise<bigint> {
-  return (await arena.transactionsFrom(claim.header.committedBlock))
-    .filter(({ who, what }) => who === executor.name && what === 'answer')
-    .reduce((sum, { gasUsed }) => sum + gasUsed, 0n);
+/** The executor's. */
+async function answersTo(arena: Arena, { claim, executor }: ArenaClaim): Promise<ArenaTransaction[]> {
+  const all = await arena.transactionsFrom(claim.header.committedBlock);
+  return all.filter(({ who, what }) => who === executor.name && what === 'answer');
 }
 
 const leafState = ({ client }: Arena, { claim }: ArenaClaim): Promise<string> =>

@@ -12,7 +12,7 @@ import { encodeTensors } from '../../../fraud-proofs/watch/tensor-file.js';
 import { Watcher, type PollReport } from '../../../fraud-proofs/watch/watcher.js';
 import { committedTensors, evaluateGraph, slotsOf, type Bundle } from '../../../graph/index.js';
 import type { Hex } from '../../../receipts/types.js';
-import { stepLimits } from '../step-limit.js';
+import { stepLimits } from '../step-limits.js';
 import type { Arena, ArenaClaim, ArenaExecutor, ArenaParty } from './arena.js';
 
 /** The graph's own evaluator: every slot. */
