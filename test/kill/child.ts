@@ -23,6 +23,8 @@ export interface ChildTask {
   readonly databaseUrl?: string;
   /** Every order with an odd nonce asks for a proof. */
   readonly zk?: boolean;
+  /** Every order with an odd nonce is of the optimistic lane, where nobody challenges it. */
+  readonly optimistic?: boolean;
   /** Empties the queue after submitting, as the loss of a Redis would. */
   readonly wipeQueue?: boolean;
 }
@@ -32,6 +34,7 @@ const prover =
   task.zk === true
     ? await ProverNode.start({ srs: { kind: 'development', points: TINY_SRS_POINTS }, threads: 1 })
     : undefined;
+const optimistic = task.optimistic === true;
 const bundle = prover === undefined ? tinyBundle() : await withKey(tinyBundle(), prover);
 const deployment = await connectDeployment({ ...task, bundle });
 const { honest, cheat, client } = deployment;
@@ -40,7 +43,11 @@ const pipeline = await Pipeline.open(
     dataDirectory: task.directory,
     ...(task.redisUrl === undefined ? {} : { redisUrl: task.redisUrl }),
     ...(task.databaseUrl === undefined ? {} : { databaseUrl: task.databaseUrl }),
-    openLanes: prover === undefined ? ['sampled'] : ['sampled', 'zk'],
+    openLanes: [
+      'sampled',
+      ...(prover === undefined ? [] : ['zk' as const]),
+      ...(optimistic ? ['optimistic' as const] : []),
+    ],
     openAgeMs: 50,
     batchSize: 2,
     batchAgeMs: 100,
@@ -63,7 +70,8 @@ const pipeline = await Pipeline.open(
 );
 pipeline.events.on('trouble', (error) => console.error(JSON.stringify(error)));
 for (const nonce of task.nonces) {
-  const lane = prover !== undefined && nonce % 2 === 1 ? 'zk' : 'sampled';
+  const even = nonce % 2 === 0;
+  const lane = even || (prover === undefined && !optimistic) ? 'sampled' : optimistic ? 'optimistic' : 'zk';
   const executor = nonce === task.nonces[0] ? cheat.address : honest.address;
   const late = nonce === task.undelivered?.nonce ? { deliverBy: task.undelivered.deliverBy } : {};
   const order = await orderFor(client, bundle, executor, CHEAT_ON, nonce, lane, late);

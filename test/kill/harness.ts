@@ -169,14 +169,15 @@ async function expectOrders(database: Database, task: ChildTask): Promise<OrderR
       expect(order).toMatchObject({ outcome, finding, chain_status: null, chain_state: 'paid' });
       await store.get(order.proof_file!);
     } else {
-      const [chain_status, chain_state] = caught ? ['invalid', 'slashed'] : ['final-sampled', 'paid'];
+      const [chain_status, chain_state] = caught ? ['invalid', 'slashed'] : [`final-${order.lane}`, 'paid'];
       expect(order).toMatchObject({ outcome, chain_status, finding: null, chain_state });
     }
   }
   expect(orders.filter(({ executed }) => !executed)).toHaveLength(task.undelivered === undefined ? 0 : 1);
-  expect(orders.filter(({ lane }) => lane === 'zk')).toHaveLength(
-    task.zk === true ? task.nonces.filter((nonce) => nonce % 2 === 1).length : 0,
-  );
+  const odd = task.nonces.filter((nonce) => nonce % 2 === 1).length;
+  const ofLane = (name: string) => orders.filter(({ lane }) => lane === name);
+  expect(ofLane('zk')).toHaveLength(task.zk === true ? odd : 0);
+  expect(ofLane('optimistic')).toHaveLength(task.optimistic === true ? odd : 0);
   expect(orders.some(({ executor }) => executor === cheat!.address)).toBe(true);
   expect(cheat!.suspended_at).not.toBeNull();
   return orders;

@@ -6,7 +6,13 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EXPIRE_FAIL_POINTS, FAIL_POINTS, ZK_FAIL_POINTS, type FailPoint } from '../../pipeline/fail-points.js';
+import {
+  EXPIRE_FAIL_POINTS,
+  FAIL_POINTS,
+  OPTIMISTIC_FAIL_POINTS,
+  ZK_FAIL_POINTS,
+  type FailPoint,
+} from '../../pipeline/fail-points.js';
 import type { Anvil } from '../../verifier-contracts/anvil.js';
 import { connectChain } from '../../verifier-contracts/connect-chain.js';
 import { SettlementClient } from '../../verifier-contracts/settlement-client.js';
@@ -32,9 +38,11 @@ const template = join(scratch, 'template');
 let anvil: Anvil;
 let chain: Chain;
 let counter = 0;
+/** In which a receipt of the optimistic lane may be challenged: two seconds here, at ten blocks of a second each. */
+const WINDOW = 20;
 
 beforeAll(async () => {
-  const prepared = await prepareChain();
+  const prepared = await prepareChain({ window: WINDOW });
   anvil = await startPrepared(prepared, { blockTimeS: 0.1 });
   const provider = await connectChain(anvil.url);
   chain = { provider, client: await SettlementClient.connect({ provider, rollup: prepared.rollup }) };
@@ -115,6 +123,7 @@ function everyPoint(inTurn: ReturnType<typeof turns>, home: () => Partial<ChildT
     });
   it.each(FAIL_POINTS)('%s', (point) => live((task) => killThrice(point, task)));
   it.each(ZK_FAIL_POINTS)('%s', (point) => live((task) => killThrice(point, { ...task, zk: true })));
+  it.each(OPTIMISTIC_FAIL_POINTS)('%s', (point) => live((task) => killThrice(point, { ...task, optimistic: true })));
   it.each(EXPIRE_FAIL_POINTS)('%s', (point) =>
     live(async (task) => {
       const deliverBy = (await chain.client.escrow.clock()) + 45;

@@ -6,7 +6,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EXPIRE_FAIL_POINTS, FAIL_POINTS, ZK_FAIL_POINTS, type FailPoint } from '../../pipeline/fail-points.js';
+import {
+  EXPIRE_FAIL_POINTS,
+  FAIL_POINTS,
+  OPTIMISTIC_FAIL_POINTS,
+  ZK_FAIL_POINTS,
+  type FailPoint,
+} from '../../pipeline/fail-points.js';
 import type { Anvil } from '../../verifier-contracts/anvil.js';
 import { connectChain } from '../../verifier-contracts/connect-chain.js';
 import { SettlementClient } from '../../verifier-contracts/settlement-client.js';
@@ -31,6 +37,8 @@ const template = join(scratch, 'template');
 let anvil: Anvil;
 let chain: Chain;
 let counter = 0;
+/** In which a receipt of the optimistic lane may be challenged: two seconds here, at ten blocks of a second each. */
+const WINDOW = 20;
 
 /** Every second point; all of them, three times each, are in the slow suite. */
 const POINTS = FAIL_POINTS.filter((_point, i) => i % 2 === 0);
@@ -40,7 +48,7 @@ const GROUPS = 4;
 const groups = Array.from({ length: GROUPS }, (_, group) => POINTS.filter((_point, i) => i % GROUPS === group));
 
 beforeAll(async () => {
-  const prepared = await prepareChain();
+  const prepared = await prepareChain({ window: WINDOW });
   anvil = await startPrepared(prepared, { blockTimeS: 0.1 });
   const provider = await connectChain(anvil.url);
   chain = { provider, client: await SettlementClient.connect({ provider, rollup: prepared.rollup }) };
@@ -153,6 +161,12 @@ describe.concurrent('killed, and started again', () => {
   it(
     `with proofs, at ${ZK_FAIL_POINTS.join(', ')}`,
     () => inTurn(() => killAtEach(ZK_FAIL_POINTS, { zk: true })),
+    TIMEOUT_MS,
+  );
+
+  it(
+    `in the optimistic lane, at ${OPTIMISTIC_FAIL_POINTS.join(', ')}`,
+    () => inTurn(() => killAtEach(OPTIMISTIC_FAIL_POINTS, { optimistic: true })),
     TIMEOUT_MS,
   );
 
