@@ -86,7 +86,7 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
 
 /** Once its receipt is bound. */
 async function claimOf(world: World, id: Hex): Promise<Claim> {
-  await until(async () => (await world.pipeline.job(id))?.position != null);
+  await until(async () => ((await world.pipeline.job(id))?.position ?? null) !== null);
   const { receipt, position } = (await world.pipeline.job(id))!;
   return { receipt: receipt!.receipt, header: position!.header, index: position!.index };
 }
