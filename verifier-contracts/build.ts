@@ -40,8 +40,8 @@ const RUNS: Readonly<Record<string, number>> = {
   DirectVerifier: 2000,
   TapeMaker: 1,
   DisputeGame: 200,
-  IntegerArithmetic: 200,
-  IntegerStep: 200,
+  IntegerArithmetic: 1000,
+  IntegerStep: 1000,
 };
 
 const SETTINGS = {

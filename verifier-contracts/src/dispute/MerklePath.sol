@@ -36,9 +36,10 @@ library MerklePath {
     /// @param nodes address in memory of the leaves; they are overwritten, and the words before and behind them
     /// @param count of the leaves, from number `first` on
     /// @return exact false where they are none or not inside, or the path has not exactly the siblings that are missing
-    /// @dev Assembly: a left sibling is written before the level, a right one behind it, so that all nodes are pairs of
-    /// neighbours; each is copied behind the tag at the free pointer, which stays where it is (65 bytes), and its hash
-    /// is written where no later pair is read. Siblings that are read beyond the path make its length wrong.
+    /// @dev Assembly: while there are several nodes, a left sibling is written before the level, a right one behind it,
+    /// so that all nodes are pairs of neighbours; each is copied behind the tag at the free pointer, which stays where
+    /// it is (65 bytes), and its hash is written where no later pair is read. A single node and its sibling are written
+    /// there side by side. Siblings that are read beyond the path make its length wrong.
     function fold(uint8 tag, uint256 nodes, uint256 count, uint256 first, uint256 size, bytes32[] calldata path)
         internal
         pure
@@ -49,7 +50,7 @@ library MerklePath {
             mstore8(free, tag)
             let next := path.offset
             exact := and(gt(count, 0), iszero(gt(add(first, count), size)))
-            for {} and(exact, gt(size, 1)) {} {
+            for {} and(exact, gt(count, 1)) {} {
                 let from := nodes
                 let end := add(nodes, shl(5, count))
                 if and(first, 1) {
@@ -79,8 +80,21 @@ library MerklePath {
                 first := shr(1, first)
                 size := shr(1, add(size, 1))
             }
-            exact := and(exact, eq(next, add(path.offset, shl(5, path.length))))
             node := mload(nodes)
+            let left := add(free, 0x01)
+            for {} and(exact, gt(size, 1)) {} {
+                let side := shl(5, and(first, 1))
+                // The last node of the tree's level rises unchanged.
+                if or(side, lt(add(first, 1), size)) {
+                    mstore(add(left, side), node)
+                    mstore(add(left, xor(side, 0x20)), calldataload(next))
+                    next := add(next, 0x20)
+                    node := keccak256(free, 0x41)
+                }
+                first := shr(1, first)
+                size := shr(1, add(size, 1))
+            }
+            exact := and(exact, eq(next, add(path.offset, shl(5, path.length))))
         }
     }
 }

@@ -2,8 +2,19 @@
 pragma solidity ^0.8.28;
 
 import {IStep} from "./IStep.sol";
-import {ABSENT, Kind, MISSING, NO_SLOT, Plane, StepModel, Value} from "./StepModel.sol";
-import {StepTensor, Tensor} from "./StepTensor.sol";
+import {
+    ABSENT,
+    Kind,
+    MISSING,
+    NO_SLOT,
+    Plane,
+    setWordAt,
+    signedWordAt,
+    StepModel,
+    Value,
+    wordAt
+} from "./StepModel.sol";
+import {Line, StepTensor, Taps, Tensor} from "./StepTensor.sol";
 
 /// What a step is computed from.
 struct Step {
@@ -202,7 +213,7 @@ library StepEvaluate {
             if (_findWindow(s, x)) {
                 Value memory operand = s.values[x];
                 int256 step = operand.windowSteps[operand.windowSteps.length - 1];
-                return _alongWeights(s, v, operand, _place(operand, e), step, w, 1, count);
+                return StepTensor.products(_lineOf(s, v, operand, _place(operand, e), step, w, count));
             }
             uint256 flat = x;
             while (s.values[flat].kind == Kind.RESHAPE && !_isSlot(s, s.values[flat], flat)) {
@@ -243,19 +254,20 @@ library StepEvaluate {
     {
         unchecked {
             uint256 last = x.windowSteps.length - 1;
-            int256 p = _place(x, a);
             int256 q = _place(y, b);
-            for (uint256 i = 0; i < y.windowTaps.length; ++i) {
-                sum += StepTensor.products(
-                    s.tensors[x.windowTensor],
-                    p,
-                    x.windowSteps[last],
-                    x.windowTaps,
-                    s.tensors[y.windowTensor],
-                    q + y.windowTaps[i],
-                    y.windowSteps[last],
-                    count
-                );
+            Line memory line = Line({
+                a: s.tensors[x.windowTensor],
+                p: _place(x, a),
+                ps: x.windowSteps[last],
+                taps: x.windowTaps,
+                b: s.tensors[y.windowTensor],
+                q: q,
+                qs: y.windowSteps[last],
+                count: count
+            });
+            for (uint256 i = 0; i < y.windowTaps.ahead.length; ++i) {
+                line.q = q + y.windowTaps.ahead[i];
+                sum += StepTensor.products(line);
             }
         }
     }
@@ -266,22 +278,35 @@ library StepEvaluate {
         unchecked {
             uint256 rank = x.shape.length;
             uint256 longest = 0;
-            for (uint256 axis = 1; axis < rank; ++axis) {
+            // From the first element to the last, where no step leads back.
+            int256 reach = 0;
+            for (uint256 axis = 0; axis < rank; ++axis) {
                 if (x.shape[axis] > x.shape[longest]) longest = axis;
+                int256 far = int256(x.shape[axis] - 1) * x.windowSteps[axis];
+                reach = far < 0 || reach < 0 ? -1 : reach + far;
             }
-            uint256 side = x.shape[longest];
-            for (uint256 line = 0; line < x.size / side; ++line) {
-                int256 place = x.windowBase;
-                uint256 weight = w;
-                uint256 rest = line;
-                for (uint256 axis = 0; axis < rank; ++axis) {
-                    if (axis == longest) continue;
-                    uint256 i = rest % x.shape[axis];
-                    rest /= x.shape[axis];
-                    place += int256(i) * x.windowSteps[axis];
-                    weight += i * x.strides[axis];
+            Line memory line = _lineOf(s, v, x, x.windowBase, x.windowSteps[longest], w, x.shape[longest]);
+            line.qs = int256(x.strides[longest]);
+            bool isNear = reach >= 0 && StepTensor.isNear(line, uint256(reach) + 1, x.size);
+            uint256[] memory index = new uint256[](rank);
+            for (uint256 lines = x.size / line.count; lines > 0; --lines) {
+                sum += isNear ? StepTensor.sumBytes(line) : StepTensor.products(line);
+                // On to the next line, as counting goes.
+                for (uint256 axis = rank; axis > 0;) {
+                    if (--axis == longest) continue;
+                    uint256 i = wordAt(index, axis) + 1;
+                    int256 step = signedWordAt(x.windowSteps, axis);
+                    int256 stride = int256(wordAt(x.strides, axis));
+                    if (i < wordAt(x.shape, axis)) {
+                        setWordAt(index, axis, i);
+                        line.p += step;
+                        line.q += stride;
+                        break;
+                    }
+                    setWordAt(index, axis, 0);
+                    line.p -= int256(i - 1) * step;
+                    line.q -= int256(i - 1) * stride;
                 }
-                sum += _alongWeights(s, v, x, place, x.windowSteps[longest], weight, x.strides[longest], side);
             }
         }
     }
@@ -362,36 +387,41 @@ library StepEvaluate {
             bool isLine = tapStep == int256(p.perGroup) * step;
             int256 base = x.windowBase + int256(p.channel) * channelStep + row * x.windowSteps[1]
                 + p.column * x.windowSteps[2];
-            while (count > 0) {
-                uint256 n = p.perGroup - skip % p.perGroup;
-                if (isLine || n > count) n = count;
-                int256 place = base + int256(skip / p.perGroup) * tapStep + int256(skip % p.perGroup) * channelStep;
-                sum += _alongWeights(s, v, x, place, step, w, 1, n);
+            Line memory line = _lineOf(s, v, x, base, step, w, count);
+            for (uint256 end = skip + count; skip < end;) {
+                (uint256 tap, uint256 first) = (skip / p.perGroup, skip % p.perGroup);
+                uint256 n = p.perGroup - first;
+                if (isLine || n > end - skip) n = end - skip;
+                line.p = base + int256(tap) * tapStep + int256(first) * channelStep;
+                line.count = n;
+                sum += StepTensor.products(line);
+                line.q += int256(n);
                 skip += n;
-                w += n;
-                count -= n;
             }
         }
     }
 
     /// @dev Products of a window from a place on and the weights from w on.
-    function _alongWeights(
+    function _lineOf(
         Step memory s,
         Value memory v,
         Value memory x,
         int256 place,
         int256 step,
         uint256 w,
-        uint256 weightStep,
         uint256 count
-    ) private pure returns (int256) {
-        unchecked {
-            if (v.openedConstants[0] == 0) revert IStep.Undetermined("constant");
-            Tensor memory weight = s.tensors[v.openedConstants[0] - 1];
-            return StepTensor.products(
-                s.tensors[x.windowTensor], place, step, x.windowTaps, weight, int256(w), int256(weightStep), count
-            );
-        }
+    ) private pure returns (Line memory) {
+        if (v.openedConstants[0] == 0) revert IStep.Undetermined("constant");
+        return Line({
+            a: s.tensors[x.windowTensor],
+            p: place,
+            ps: step,
+            taps: x.windowTaps,
+            b: s.tensors[v.openedConstants[0] - 1],
+            q: int256(w),
+            qs: 1,
+            count: count
+        });
     }
 
     /// @dev Enters the window of conv and pooling at output element e; channel is that of the output.
@@ -579,7 +609,7 @@ library StepEvaluate {
                 if (v.opened == 0) revert IStep.Undetermined("slot");
                 v.windowTensor = v.opened - 1;
                 v.windowBase = int256(s.item * v.size);
-                v.windowTaps = new int256[](1);
+                v.windowTaps.ahead = new int256[](1);
                 for (uint256 axis = 0; axis < rank; ++axis) {
                     steps[axis] = int256(v.committedStrides[axis]);
                 }
@@ -643,14 +673,20 @@ library StepEvaluate {
     /// @dev Each tap `count` times, a step apart.
     function _repeatTaps(Value memory v, uint256 count, int256 step) private pure returns (bool) {
         unchecked {
-            int256[] memory taps = v.windowTaps;
+            int256[] memory taps = v.windowTaps.ahead;
             uint256 length = taps.length;
             if (length * count > TAP_LIMIT) return false;
+            int256 farthest = int256(count - 1) * step;
             int256[] memory repeated = new int256[](length * count);
             for (uint256 i = 0; i < length * count; ++i) {
                 repeated[i] = taps[i % length] + int256(i / length) * step;
             }
-            v.windowTaps = repeated;
+            // Another's taps are left as they are.
+            v.windowTaps = Taps({
+                ahead: repeated,
+                lowest: v.windowTaps.lowest + (farthest < 0 ? farthest : int256(0)),
+                highest: v.windowTaps.highest + (farthest > 0 ? farthest : int256(0))
+            });
             return true;
         }
     }
@@ -682,7 +718,7 @@ library StepEvaluate {
         unchecked {
             int256 place = _place(v, e);
             Tensor memory tensor = s.tensors[v.windowTensor];
-            int256[] memory taps = v.windowTaps;
+            int256[] memory taps = v.windowTaps.ahead;
             for (uint256 i = 0; i < taps.length; ++i) {
                 y += StepTensor.read(tensor, uint256(place + taps[i]));
             }

@@ -4,6 +4,7 @@ pragma solidity ^0.8.28;
 import {IStep} from "./IStep.sol";
 import {MerklePath} from "./MerklePath.sol";
 import {Descriptor, ModelOpening} from "./StepEvidence.sol";
+import {Taps} from "./StepTensor.sol";
 
 /// Codes of operators, as graph/commitment/model-digest.ts numbers them for ever; 0 stands for a graph input.
 library Kind {
@@ -62,7 +63,7 @@ struct Value {
     uint256 windowTensor;
     int256 windowBase;
     int256[] windowSteps;
-    int256[] windowTaps;
+    Taps windowTaps;
     Plane plane;
 }
 
@@ -98,6 +99,27 @@ struct Model {
 uint256 constant NO_SLOT = 0xffffffff;
 uint256 constant MISSING = type(uint256).max;
 uint256 constant ABSENT = type(uint256).max;
+
+/// @dev Word i of an array that has it. Assembly: without the check of the index, which is most of its gas.
+function wordAt(uint256[] memory words, uint256 i) pure returns (uint256 value) {
+    assembly ("memory-safe") {
+        value := mload(add(add(words, 0x20), shl(5, i)))
+    }
+}
+
+/// @dev As `wordAt`.
+function signedWordAt(int256[] memory words, uint256 i) pure returns (int256 value) {
+    assembly ("memory-safe") {
+        value := mload(add(add(words, 0x20), shl(5, i)))
+    }
+}
+
+/// @dev Writes word i of an array that has it.
+function setWordAt(uint256[] memory words, uint256 i, uint256 value) pure {
+    assembly ("memory-safe") {
+        mstore(add(add(words, 0x20), shl(5, i)), value)
+    }
+}
 
 /// @title Opens a model's identity and reads its descriptors; graph/commitment/model-digest.ts states both byte by byte
 /// @dev Whoever agreed on a digest agreed on descriptors that are well formed; others revert, or describe a graph
@@ -192,7 +214,8 @@ library StepModel {
         unchecked {
             position = item * value.size;
             for (uint256 axis = 0; axis < value.shape.length; ++axis) {
-                position += within / value.strides[axis] % value.shape[axis] * value.committedStrides[axis];
+                uint256 i = within / wordAt(value.strides, axis) % wordAt(value.shape, axis);
+                position += i * wordAt(value.committedStrides, axis);
             }
         }
     }
@@ -301,16 +324,16 @@ library StepModel {
             value.committedStrides = new uint256[](rank);
             uint256 size = 1;
             for (uint256 axis = rank; axis > 0; --axis) {
-                value.strides[axis - 1] = size;
-                size *= value.shape[axis - 1];
+                setWordAt(value.strides, axis - 1, size);
+                size *= wordAt(value.shape, axis - 1);
                 if (size == 0 || size > SIZE_LIMIT) revert IStep.EvidenceInvalid("descriptor");
             }
             value.size = size;
             size = 1;
             for (uint256 i = rank; i > 0; --i) {
-                uint256 axis = order[i - 1];
+                uint256 axis = wordAt(order, i - 1);
                 value.committedStrides[axis] = size;
-                size *= value.shape[axis];
+                size *= wordAt(value.shape, axis);
                 if (size > SIZE_LIMIT) revert IStep.EvidenceInvalid("descriptor");
             }
         }

@@ -26,12 +26,38 @@ struct Tensor {
     uint256 from;
 }
 
+/// Terms that are summed at a position: their distances from it, the lowest and the highest of them.
+struct Taps {
+    int256[] ahead;
+    int256 lowest;
+    int256 highest;
+}
+
+/// A line of products: of sums over taps of elements of a from position p on, ps apart, and of elements of b from
+/// position q on, qs apart.
+struct Line {
+    Tensor a;
+    int256 p;
+    int256 ps;
+    Taps taps;
+    Tensor b;
+    int256 q;
+    int256 qs;
+    uint256 count;
+}
+
 /// @title Opened tensors: their roots, single elements, sums of products
 /// @notice Commitments are those of TensorTree. Positions count elements in committed order. What is read is what was
 /// hashed: elements are read from the very bytes of the call that went into the root.
 library StepTensor {
     uint256 private constant CHUNK_ELEMENTS = 64;
     uint256 private constant FAR_BEHIND = 1 << 255;
+    /// Bytes that are added at once, and as many lanes of 16 bits; 256 bytes do not overflow one.
+    uint256 private constant LANES = 32;
+    uint256 private constant LANE_TERMS = 256;
+    uint256 private constant LOW_BYTES = 0x00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff;
+    uint256 private constant SIGN_BITS = 0x8080808080808080808080808080808080808080808080808080808080808080;
+    uint256 private constant SIGN_BIT = 0x80;
 
     /// @notice Root and readable runs of an opening.
     /// @dev Reverts unless every run leads to the same root with exact lengths.
@@ -160,32 +186,160 @@ library StepTensor {
 
     /// @notice Sum over i < count of (sum over taps t of a[p + t + i ps]) * b[q + i qs].
     /// @dev Elements lie in int32, so that no sum of fewer than 2^193 products overflows; a count is below 2^64.
-    function products(
-        Tensor memory a,
-        int256 p,
-        int256 ps,
-        int256[] memory taps,
-        Tensor memory b,
-        int256 q,
-        int256 qs,
-        uint256 count
-    ) internal pure returns (int256 sum) {
+    function products(Line memory line) internal pure returns (int256 sum) {
         unchecked {
-            // Four at a time; what is not there is read far behind the call, where all is 0, however far steps lead.
-            uint256[] memory from = new uint256[]((taps.length + 3) & ~uint256(3));
-            for (uint256 i = taps.length; i < from.length; ++i) {
-                from[i] = FAR_BEHIND;
-            }
+            (Tensor memory a, Tensor memory b, Taps memory taps) = (line.a, line.b, line.taps);
+            (int256 p, int256 q, uint256 count) = (line.p, line.q, line.count);
+            (int256 ps, int256 qs) = (line.ps, line.qs);
+            uint256 terms = taps.ahead.length;
+            bool isBytes = _areSideBySide(line);
             while (count > 0) {
                 (uint256 to, uint256 n) = _line(b, q, qs, count);
-                for (uint256 i = 0; i < taps.length; ++i) {
-                    (from[i], n) = _line(a, p + taps[i], ps, n);
+                if (terms == 1) {
+                    uint256 from;
+                    (from, n) = _line(a, p + taps.lowest, ps, n);
+                    sum += _products(a, from, ps, b, to, qs, n);
+                } else if (isBytes && _holds(a, p, taps, n)) {
+                    sum += _sumBytes(a, p, taps.ahead, b, to, qs, n);
+                } else {
+                    int256 more;
+                    (more, n) = _sumApart(a, p, ps, taps.ahead, b, to, qs, n);
+                    sum += more;
                 }
-                sum += taps.length == 1 ? _products(a, from[0], ps, b, to, qs, n) : _gather(a, from, ps, b, to, qs, n);
                 p += int256(n) * ps;
                 q += int256(n) * qs;
                 count -= n;
             }
+        }
+    }
+
+    /// @notice May `sumBytes` be used for this line and for those that follow it, `reach` positions of a and `size` of
+    /// b in all?
+    function isNear(Line memory line, uint256 reach, uint256 size) internal pure returns (bool) {
+        if (!_areSideBySide(line) || line.taps.ahead.length == 1 || !_holds(line.a, line.p, line.taps, reach)) {
+            return false;
+        }
+        (, uint256 n) = _line(line.b, line.q, 1, size);
+        return n == size;
+    }
+
+    /// @notice As `products`, in the runs that `isNear` found.
+    function sumBytes(Line memory line) internal pure returns (int256) {
+        unchecked {
+            Tensor memory b = line.b;
+            uint256 to = b.from + (uint256(line.q) - b.first) * b.width;
+            return _sumBytes(line.a, line.p, line.taps.ahead, b, to, line.qs, line.count);
+        }
+    }
+
+    /// @dev Are the elements of a neighbouring bytes of which few enough are added?
+    function _areSideBySide(Line memory line) private pure returns (bool) {
+        return line.ps == 1 && line.a.width == 1 && line.taps.ahead.length <= LANE_TERMS;
+    }
+
+    /// @dev Do all taps of `count` > 0 positions from p on lie in one run? It becomes the current one. Reverts where
+    /// the lowest is not opened.
+    function _holds(Tensor memory tensor, int256 p, Taps memory taps, uint256 count) private pure returns (bool) {
+        unchecked {
+            uint256 place = uint256(p + taps.lowest);
+            if (place < tensor.first || place >= tensor.end) _seek(tensor, place);
+            return p + taps.highest + int256(count) <= int256(tensor.end);
+        }
+    }
+
+    /// @dev Products of `count` elements of b from address q on and of as many sums of neighbouring bytes of a, whose
+    /// taps all lie in its current run. What is added besides, behind the last of them, is multiplied with nothing.
+    /// Signed bytes are added as their distance from -128.
+    function _sumBytes(
+        Tensor memory a,
+        int256 p,
+        int256[] memory ahead,
+        Tensor memory b,
+        uint256 q,
+        int256 stepB,
+        uint256 count
+    ) private pure returns (int256 sum) {
+        unchecked {
+            bool isSigned = a.extend == 0;
+            uint256 bias = isSigned ? SIGN_BIT * ahead.length : 0;
+            uint256 from = a.from + uint256(p) - a.first;
+            stepB *= int256(b.width);
+            while (count > 0) {
+                uint256 n = count < LANES ? count : LANES;
+                (uint256 even, uint256 odd) = _lanes(from, ahead, isSigned ? SIGN_BITS : 0);
+                sum += _laneProducts(even, odd, bias, b, q, uint256(stepB), n);
+                from += n;
+                q += n * uint256(stepB);
+                count -= n;
+            }
+        }
+    }
+
+    /// @dev Sums over the taps of the 32 bytes from an address on, those of even and of odd places. Assembly: bytes
+    /// side by side are added as lanes of one word.
+    function _lanes(uint256 from, int256[] memory ahead, uint256 flip)
+        private
+        pure
+        returns (uint256 even, uint256 odd)
+    {
+        assembly ("memory-safe") {
+            let tap := add(ahead, 0x20)
+            for { let end := add(tap, shl(5, mload(ahead))) } lt(tap, end) { tap := add(tap, 0x20) } {
+                let word := xor(flip, calldataload(add(from, mload(tap))))
+                even := add(even, and(shr(8, word), LOW_BYTES))
+                odd := add(odd, and(word, LOW_BYTES))
+            }
+        }
+    }
+
+    /// @dev Products of the first `count` lanes less the bias and the elements of b from address q on. Assembly: as
+    /// `_products`.
+    function _laneProducts(
+        uint256 even,
+        uint256 odd,
+        uint256 bias,
+        Tensor memory b,
+        uint256 q,
+        uint256 stepB,
+        uint256 count
+    ) private pure returns (int256 sum) {
+        uint256 shift = b.shift;
+        uint256 extend = b.extend;
+        assembly ("memory-safe") {
+            for {} gt(count, 1) { count := sub(count, 2) } {
+                sum := add(sum, mul(sub(shr(240, even), bias), signextend(extend, shr(shift, calldataload(q)))))
+                even := shl(16, even)
+                q := add(q, stepB)
+                sum := add(sum, mul(sub(shr(240, odd), bias), signextend(extend, shr(shift, calldataload(q)))))
+                odd := shl(16, odd)
+                q := add(q, stepB)
+            }
+            if count {
+                sum := add(sum, mul(sub(shr(240, even), bias), signextend(extend, shr(shift, calldataload(q)))))
+            }
+        }
+    }
+
+    /// @dev Products as far as every tap stays in its run, and how many they are.
+    function _sumApart(
+        Tensor memory a,
+        int256 p,
+        int256 ps,
+        int256[] memory ahead,
+        Tensor memory b,
+        uint256 q,
+        int256 qs,
+        uint256 count
+    ) private pure returns (int256 sum, uint256 n) {
+        unchecked {
+            // Four at a time; what is not there is read far behind the call, where all is 0, however far steps lead.
+            uint256[] memory from = new uint256[]((ahead.length + 3) & ~uint256(3));
+            n = count;
+            for (uint256 i = 0; i < from.length; ++i) {
+                if (i < ahead.length) (from[i], n) = _line(a, p + ahead[i], ps, n);
+                else from[i] = FAR_BEHIND;
+            }
+            sum = _gather(a, from, ps, b, q, qs, n);
         }
     }
 
