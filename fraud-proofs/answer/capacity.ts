@@ -14,8 +14,12 @@ import type { Policy } from '../../verifier-contracts/policy.js';
 export const FREE_DEMANDS = 8;
 /** Of the chain, while all of them are answered. */
 const SHARE = 0.05;
-/** Children that one answer reveals, and bytes of each. */
-const [MOST_CHILDREN, HASH_BYTES] = [512, 32];
+/** Children that one answer reveals, bytes of each, and of the number before a leaf or a count. */
+const [MOST_CHILDREN, HASH_BYTES, NUMBER_BYTES] = [512, 32, 4];
+/** Chunks that one demand may ask for. */
+const MOST_CHUNKS = 64;
+/** Of a tensor's header, and for each axis more (graph/commitment/tensor-root.ts). */
+const [HEADER_BYTES, HEADER_AXIS_BYTES] = [17, 5];
 
 export interface DisputeCapacity {
   /** Gas of the largest answer, by the policy's table. */
@@ -35,11 +39,18 @@ export function disputeCapacity(
   return { answerGas, most: Math.floor((SHARE * answerTime * gasPerTick) / (FREE_DEMANDS * answerGas)) };
 }
 
-/** Bytes of the longest answer that a dispute about the model can ask for. */
+/**
+ * Bytes of the longest answer that a dispute about the model can ask for. Stated sums are at most 512 of eight bytes, no more
+ * than the chunks of the slot that they are over.
+ */
 export function largestAnswerBytes(graph: IntegerGraph, items: number): number {
   const slots = slotsOf(graph);
-  const lists = slots.map((id) => Math.ceil((items * sizeOf(graph.tensors[id]!.shape)) / CHUNK_ELEMENTS));
-  const hashes = HASH_BYTES * Math.min(MOST_CHILDREN, Math.max(slots.length, ...lists));
-  const chunks = slots.map((id) => CHUNK_ELEMENTS * elementWidth(graph.tensors[id]!.range));
-  return Math.max(hashes, ...chunks);
+  const ofSlots = slots.map((id) => {
+    const { shape, range } = graph.tensors[id]!;
+    const chunks = Math.ceil((items * sizeOf(shape)) / CHUNK_ELEMENTS);
+    const list = HEADER_BYTES + HEADER_AXIS_BYTES * shape.length + HASH_BYTES * Math.min(MOST_CHILDREN, chunks);
+    return Math.max(list, Math.min(MOST_CHUNKS, chunks) * CHUNK_ELEMENTS * elementWidth(range));
+  });
+  const leaves = NUMBER_BYTES + (NUMBER_BYTES + HASH_BYTES) * Math.min(MOST_CHILDREN, slots.length);
+  return Math.max(leaves, ...ofSlots);
 }

@@ -32,6 +32,8 @@ export interface ChildTask {
   /** Of the executor's signer. */
   readonly signerKey: Hex;
   readonly folder: string;
+  /** Of the commit: earlier plays are none of its business. */
+  readonly fromBlock: number;
   readonly boundaries: boolean;
   /** The claim is a lie. */
   readonly lying: boolean;
@@ -65,7 +67,7 @@ const client = await SettlementClient.connect({ provider, rollup: task.rollup })
 const wallet = new Wallet(task.key, provider);
 const sender = new Sender(wallet, wallet.address.toLowerCase() as Hex, { replaceAfterMs: 60_000 });
 const { context, rollup, escrow, domain } = client;
-const scan = new ChainScan({ context, rollup, escrow, fromBlock: 0, mine: () => true });
+const scan = new ChainScan({ context, rollup, escrow, fromBlock: task.fromBlock, mine: () => true });
 const maxContraction = stepLimits(provider);
 const poll = task.role === 'watcher' ? watch() : answer();
 

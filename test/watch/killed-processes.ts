@@ -97,6 +97,7 @@ export async function playKilled(arena: Arena, role: 'watcher' | 'executor', kil
     key: (role === 'watcher' ? watching : claim.executor).wallet.privateKey as Hex,
     signerKey: claim.executor.signer.privateKey as Hex,
     folder,
+    fromBlock: claim.claim.header.committedBlock,
     boundaries: true,
     lying: true,
     killAt,
