@@ -23,8 +23,9 @@ import { isDisputeCapacityFull } from './stages/dispute-capacity.js';
 
 const scratch = mkdtempSync(join(tmpdir(), 'assay-optimistic-'));
 const bundle = tinyBundle();
-/** Ten blocks a second, and each a second of the chain's time: four seconds here. */
-const WINDOW = 40;
+/** Seconds, which pass here as they pass. */
+const WINDOW = 6;
+const POLICY = { answerTime: 4, responseTime: 4 } as const;
 const LIMIT = { timeout: 300_000 } as const;
 const inTurn = turns(2);
 let nextNonce = 1;
@@ -46,7 +47,7 @@ const inWorld = (
   inTurn(async () => {
     const directory = join(scratch, `world-${directories++}`);
     freshDirectory(join(scratch, 'template'), directory);
-    const prepared = await prepareChain({ window: WINDOW });
+    const prepared = await prepareChain({ window: WINDOW, policy: POLICY });
     const anvil = await startPrepared(prepared, { blockTimeS: 0.1 });
     let deployment: TestDeployment | undefined;
     let pipeline: Pipeline | undefined;
@@ -171,5 +172,5 @@ describe.concurrent('the optimistic lane', LIMIT, () => {
     ));
 });
 
-/** 5 % of it, over the test policy's answer time of 20, is eight largest answers (50,000 + 48 a byte), and half of one more. */
-const GAS_FOR_ONE = (8.5 * (50_000 + 48 * largestAnswerBytes(bundle.graph, 1))) / (0.05 * 20);
+/** 5 % of it, over the answer time, is eight largest answers (50,000 + 48 a byte), and half of one more. */
+const GAS_FOR_ONE = (8.5 * (50_000 + 48 * largestAnswerBytes(bundle.graph, 1))) / (0.05 * POLICY.answerTime);

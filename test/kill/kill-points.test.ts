@@ -37,8 +37,8 @@ const template = join(scratch, 'template');
 let anvil: Anvil;
 let chain: Chain;
 let counter = 0;
-/** In which a receipt of the optimistic lane may be challenged: two seconds here, at ten blocks of a second each. */
-const WINDOW = 20;
+/** Seconds in which a receipt of the optimistic lane may be challenged. */
+const WINDOW = 3;
 
 /** Every second point; all of them, three times each, are in the slow suite. */
 const POINTS = FAIL_POINTS.filter((_point, i) => i % 2 === 0);
