@@ -52,7 +52,7 @@ describe('packed inputs', () => {
         for (let w = 0; w * perWord < cells.length; w++) {
           const own = cells.slice(w * perWord, (w + 1) * perWord);
           if (own.every((v) => v === null)) continue;
-          slow.push([w, own.reduce((sum, v, i) => sum + BigInt(v ?? 0) * 2n ** BigInt(input!.cellBits * i), 0n)]);
+          slow.push([w, own.reduce((sum, v) => (sum << BigInt(input!.cellBits)) + BigInt(v ?? 0), 0n)]);
         }
         expect(words, label).toEqual(slow);
         for (const [, word] of words) expect(word < 1n << 128n).toBe(true);

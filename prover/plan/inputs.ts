@@ -1,10 +1,11 @@
 /**
  * Public inputs as packed words. A word holds the cells of 2^k consecutive positions of the input's slot (padding as 0),
- * word = sum_i base^i (x_i - lo), base 2^8 or 2^16, below 2^128; k is smaller where an item has fewer cells. A word
- * never spans two items. Words without a valid cell are neither published nor absorbed.
+ * word = sum_i base^(2^k - 1 - i) (x_i - lo), base 2^8 or 2^16, below 2^128: cells lie in a word as bytes lie in memory.
+ * k is smaller where an item has fewer cells. A word never spans two items. Words without a valid cell are neither
+ * published nor absorbed.
  *
  * The claim of a proof is sum_e eq(r_e, e) w_e = <A, x - lo> with the weight
- *   A(cell) = eq(r_e, word of the cell) base^(place in the word), zero on padding,
+ *   A(cell) = eq(r_e, word of the cell) base^(2^k - 1 - place in the word), zero on padding,
  * a product over the slot's bits: masked per axis, else a free padding cell could complete any other word.
  */
 import { add, mul, toField } from '../field/fr.js';
@@ -28,7 +29,7 @@ export function wordsOfItem(program: Program, input: InputSlot, item: ArrayLike<
   const words = new Map<number, bigint>();
   cellsOfItem(axes).forEach((cell, i) => {
     const word = Math.floor(cell / perWord);
-    const shift = BigInt((cell % perWord) * input.cellBits);
+    const shift = BigInt((perWord - 1 - (cell % perWord)) * input.cellBits);
     words.set(word, (words.get(word) ?? 0n) | (BigInt(item[i]! - lo) << shift));
   });
   return [...words].sort(([a], [b]) => a - b);
@@ -53,7 +54,7 @@ export function packedWeights(
   const bit = (position: number): { zero: bigint; one: bigint } =>
     position < indexBits
       ? { zero: word.zero[position]!, one: word.one[position]! }
-      : { zero: 1n, one: 1n << BigInt(input.cellBits * 2 ** (total - 1 - position)) };
+      : { zero: 1n << BigInt(input.cellBits * 2 ** (total - 1 - position)), one: 1n };
   let at = 0;
   const take = (count: number): AxisWeight => {
     const bits = Array.from({ length: count }, () => bit(at++));

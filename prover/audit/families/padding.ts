@@ -12,7 +12,7 @@ import { changeGroup, locate, planOf, proveLie } from '../lies.js';
 
 /**
  * The words of other inputs are published, and in every word one free cell takes what is missing:
- * cell = (w - sum over valid cells) / base^place. Null where a word that differs has no free cell.
+ * cell = (w - sum over valid cells) / base^(cells behind it). Null where a word that differs has no free cell.
  */
 export async function completeWords(job: AuditJob, draw: Draw): Promise<Attempt[]> {
   const plan = planOf(job);
@@ -36,7 +36,7 @@ export async function completeWords(job: AuditJob, draw: Draw): Promise<Attempt[
         if (place === undefined) return [];
         const cell = offset + b * 2 ** bitsOfAxes(axes) + word * perWord + place;
         // The words hold x - lo on valid cells alone; with the unmasked weights a free cell counts its own lo too.
-        const scale = inverse(1n << BigInt(input.cellBits * place));
+        const scale = inverse(1n << BigInt(input.cellBits * (perWord - 1 - place)));
         writes.push({
           cell,
           value: sub(mul(scale, missing < 0n ? sub(0n, -missing) : missing), sub(0n, lowestOf(program, input))),

@@ -24,6 +24,7 @@ contract OpeningHarness is Srs {
         pure
         returns (bytes32 state, uint256[] memory drawn)
     {
+        _keepModulus();
         uint256 total = 0;
         for (uint256 i = 0; i < draws.length; ++i) {
             total += draws[i];
@@ -57,6 +58,7 @@ contract OpeningHarness is Srs {
     }
 
     function absorbScalars(bytes32 state, uint256[] calldata scalars) external pure returns (bytes32) {
+        _keepModulus();
         uint256 place;
         assembly ("memory-safe") {
             place := scalars.offset
@@ -137,6 +139,7 @@ contract OpeningHarness is Srs {
         uint256 value,
         bytes calldata proof
     ) external view returns (bool holds, G1.Point memory left, G1.Point memory right, uint256 gasUsed) {
+        _keepModulus();
         uint256 place;
         uint256 from;
         assembly ("memory-safe") {
@@ -149,7 +152,7 @@ contract OpeningHarness is Srs {
         gasUsed -= gasleft();
     }
 
-    /// @dev As DirectPhases does. Nothing has been allocated before.
+    /// @dev As DirectVerifier does. Nothing but arguments of few words has been allocated before.
     function _keepModulus() private pure {
         assembly ("memory-safe") {
             mstore(0x40, 0x2000)

@@ -44,7 +44,7 @@ contract StatementHarness {
     {
         // As DirectVerifier does; what is allocated from here on lies above.
         assembly ("memory-safe") {
-            if lt(mload(0x40), 0x1000) { mstore(0x40, 0x1000) }
+            if lt(mload(0x40), 0x1800) { mstore(0x40, 0x1800) }
         }
         ProgramMemory.keepModulus();
         Evidence memory evidence = DirectEvidence.read(encoded);

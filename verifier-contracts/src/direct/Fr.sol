@@ -15,13 +15,6 @@ library Fr {
 
     uint256 private constant MODEXP = 0x05;
 
-    /// @notice r - value for a canonical value, 0 for 0.
-    function negate(uint256 value) internal pure returns (uint256) {
-        unchecked {
-            return value == 0 ? 0 : FR_MODULUS - value;
-        }
-    }
-
     /// @notice The inverse by Fermat, a^(r - 2), in the precompile: 4,048 gas by EIP-7883 against about 6,000 for a
     /// chain of multiplications. Callers join what they invert into one product.
     function inverse(uint256 value) internal view returns (uint256 result) {

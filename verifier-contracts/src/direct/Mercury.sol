@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
-import {FR_MODULUS, Fr} from "./Fr.sol";
+import {Fr} from "./Fr.sol";
 import {G1} from "./G1.sol";
+import {MODULUS_AT} from "./ProgramMemory.sol";
 import {Transcript} from "./Transcript.sol";
 
 /// @title Mercury: the verifier of one opening, but for the pairing
@@ -14,6 +15,7 @@ import {Transcript} from "./Transcript.sol";
 /// All inverses come from one. A zero among what is inverted (zeta, rho, or two equal points of zeta, 1/zeta and alpha)
 /// has none, so the call reverts; with rho = 0, and with it alone, that refuses what TypeScript may accept: one challenge
 /// of r.
+/// @dev The modulus must be kept (ProgramMemory.sol). Assembly in the field: it is read from there.
 library Mercury {
     /// @notice Challenges for which the equations say nothing.
     error DegenerateChallenge();
@@ -192,7 +194,7 @@ library Mercury {
         uint256 opened = _batch(
             factors, drawn, Inverses(zetaInverse, pair, toAlpha, inverseToAlpha), hAtAlpha, power, offset
         );
-        factors.generator = Fr.negate(_sum(opened, _value(offset, 0)));
+        factors.generator = _sub(0, _sum(opened, _value(offset, 0)));
     }
 
     /// @dev Step 6 times sigma: the factors of g, h, s, d, W and W'.
@@ -283,19 +285,17 @@ library Mercury {
     {
         // Assembly: 2 n factors in an opening; 1 + w (x - 1) in words that need no reduction before they are multiplied.
         assembly ("memory-safe") {
+            let r := mload(MODULUS_AT)
+            let minusOne := sub(r, 1)
             atX := 1
             atY := 1
             for { let from := add(w, shl(5, count)) } gt(from, w) {} {
                 from := sub(from, 0x20)
                 let own := mload(from)
-                atX := mulmod(
-                    atX, add(mulmod(own, add(powerX, sub(FR_MODULUS, 1)), FR_MODULUS), 1), FR_MODULUS
-                )
-                atY := mulmod(
-                    atY, add(mulmod(own, add(powerY, sub(FR_MODULUS, 1)), FR_MODULUS), 1), FR_MODULUS
-                )
-                powerX := mulmod(powerX, powerX, FR_MODULUS)
-                powerY := mulmod(powerY, powerY, FR_MODULUS)
+                atX := mulmod(atX, add(mulmod(own, add(powerX, minusOne), r), 1), r)
+                atY := mulmod(atY, add(mulmod(own, add(powerY, minusOne), r), 1), r)
+                powerX := mulmod(powerX, powerX, r)
+                powerY := mulmod(powerY, powerY, r)
             }
             x := powerX
         }
@@ -308,18 +308,23 @@ library Mercury {
         }
     }
 
-    function _mul(uint256 a, uint256 b) private pure returns (uint256) {
-        return mulmod(a, b, FR_MODULUS);
+    function _mul(uint256 a, uint256 b) private pure returns (uint256 product) {
+        assembly ("memory-safe") {
+            product := mulmod(a, b, mload(MODULUS_AT))
+        }
     }
 
-    function _sum(uint256 a, uint256 b) private pure returns (uint256) {
-        return addmod(a, b, FR_MODULUS);
+    function _sum(uint256 a, uint256 b) private pure returns (uint256 sum) {
+        assembly ("memory-safe") {
+            sum := addmod(a, b, mload(MODULUS_AT))
+        }
     }
 
     /// @dev b is at most r.
-    function _sub(uint256 a, uint256 b) private pure returns (uint256) {
-        unchecked {
-            return addmod(a, FR_MODULUS - b, FR_MODULUS);
+    function _sub(uint256 a, uint256 b) private pure returns (uint256 difference) {
+        assembly ("memory-safe") {
+            let r := mload(MODULUS_AT)
+            difference := addmod(a, sub(r, b), r)
         }
     }
 }

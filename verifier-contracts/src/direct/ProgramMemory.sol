@@ -6,7 +6,7 @@ import {FR_MODULUS} from "./Fr.sol";
 // Where r lies while a proof is checked, below the registers (Tape.sol). A word of memory costs 6 gas and five bytes of code
 // where it is used. As a constant of the code it would take 33 bytes at some hundred and fifty places, and the compiler
 // then prefers to copy it from one place in the code each time, at ten times the gas.
-uint256 constant MODULUS_AT = 0x0fe0;
+uint256 constant MODULUS_AT = 0x17e0;
 
 /// @title Words of memory by address
 /// @dev Every line of assembly in here is one instruction or two; what is read and written was allocated by the caller.

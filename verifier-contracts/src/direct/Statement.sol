@@ -246,8 +246,7 @@ library Statement {
         }
     }
 
-    /// @dev Assembly: two words at a time; the bytes of each are reversed by swapping ever larger neighbours in both
-    /// halves at once.
+    /// @dev Assembly: two words at a time.
     /// @param word address of the row's first
     /// @param to where the message goes on
     function _packRow(uint256 from, uint256 left, uint256 flip, uint256 word, uint256 to)
@@ -259,22 +258,6 @@ library Statement {
             for {} 1 {} {
                 let v := xor(mload(from), flip)
                 if lt(left, 0x20) { v := and(v, not(shr(shl(3, left), not(0)))) }
-                v := or(
-                    and(shr(8, v), 0x00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff),
-                    shl(8, and(v, 0x00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff))
-                )
-                v := or(
-                    and(shr(16, v), 0x0000ffff0000ffff0000ffff0000ffff0000ffff0000ffff0000ffff0000ffff),
-                    shl(16, and(v, 0x0000ffff0000ffff0000ffff0000ffff0000ffff0000ffff0000ffff0000ffff))
-                )
-                v := or(
-                    and(shr(32, v), 0x00000000ffffffff00000000ffffffff00000000ffffffff00000000ffffffff),
-                    shl(32, and(v, 0x00000000ffffffff00000000ffffffff00000000ffffffff00000000ffffffff))
-                )
-                v := or(
-                    and(shr(64, v), 0x0000000000000000ffffffffffffffff0000000000000000ffffffffffffffff),
-                    shl(64, and(v, 0x0000000000000000ffffffffffffffff0000000000000000ffffffffffffffff))
-                )
                 mstore(to, v)
                 mstore(word, shr(128, v))
                 if lt(left, 0x11) {
@@ -324,8 +307,9 @@ library Statement {
                 value := sub(value, lo)
                 inRange := and(inRange, iszero(gt(value, most)))
                 let own := add(add(words, 0x20), shl(5, shr(wordBits, cell)))
-                let place := and(cell, sub(shl(wordBits, 1), 1))
-                mstore(own, or(or(mload(own), USED), shl(mul(place, cellBits), value)))
+                // Cells behind it in its word.
+                let behind := and(not(cell), sub(shl(wordBits, 1), 1))
+                mstore(own, or(or(mload(own), USED), shl(mul(behind, cellBits), value)))
                 elements := add(elements, width)
             }
             cell = _advance(levels, cell);

@@ -95,42 +95,44 @@ struct Shape {
 
 // Registers are words of memory from here on: the numbers 1 and 1/2, then those of the shape in its order, then the
 // tape's own. Below lies r (ProgramMemory.sol).
-uint256 constant REGISTERS = 0x1000;
-uint256 constant ONE_AT = 0x1000;
-uint256 constant HALF_AT = 0x1020;
+uint256 constant REGISTERS = 0x1800;
+uint256 constant ONE_AT = 0x1800;
+uint256 constant HALF_AT = 0x1820;
 
 // --- Records: a word each. Bits 248 to 255: the operation; 224 to 247: the register that it writes; below, from the
 // lowest bits on, its operands, registers and counts of 24 bits unless told otherwise. Lists are registers in a row.
 
-// (f, f, ...) two to eight factors, an even number: the product.
-uint256 constant OP_MULTIPLY = 1;
-// (f, f, ...) adds the product.
-uint256 constant OP_ACCUMULATE = 2;
-// (a, b, bits: 8) eq(a, b).
-uint256 constant OP_EQUAL = 3;
-// (a, b, bits: 8, side: 32) sum over i < side of eq(a, i) eq(b, i); side below 2^bits.
-uint256 constant OP_PAIR = 4;
+// The first six are those that the runner's loop does itself; within both parts the frequent ones stand first.
+
+// (f, f, ...) two to eight factors, an even number: adds the product.
+uint256 constant OP_ACCUMULATE = 1;
+// (register, number: 48, signed; ...) one to three pairs: adds the sum of the products.
+uint256 constant OP_SCALE = 2;
 // (from, point, count: 8, pattern: 32) from times eq of the first 1, 2, ..., count coordinates with the bits of the pattern.
-uint256 constant OP_SELECT = 5;
+uint256 constant OP_SELECT = 3;
+// (f, f, ...) two to eight factors, an even number: the product.
+uint256 constant OP_MULTIPLY = 4;
 // (point, bits: 8, side: 32) sum over i < side of eq(point, i); side below 2^bits.
-uint256 constant OP_SUM = 6;
-// (point, bits: 8, side: 32) the list of eq(point, i), i < side.
-uint256 constant OP_EXPAND = 7;
-// (row, t, s, count, step of t, step of s) adds row times the inner product of two progressions; steps signed, in bytes.
-uint256 constant OP_RUN = 8;
-// (register, number: 200, signed) adds their product.
-uint256 constant OP_SCALE = 9;
+uint256 constant OP_SUM = 5;
 // A number, in the word behind the record.
-uint256 constant OP_NUMBER = 10;
+uint256 constant OP_NUMBER = 6;
+// (row, t, s, count, step of t, step of s) adds row times the inner product of two progressions; steps signed, in bytes.
+uint256 constant OP_RUN = 7;
+// (a, b, bits: 8, side: 32) sum over i < side of eq(a, i) eq(b, i); side below 2^bits.
+uint256 constant OP_PAIR = 8;
+// (a, b, bits: 8) eq(a, b).
+uint256 constant OP_EQUAL = 9;
+// (point, bits: 8, side: 32) the list of eq(point, i), i < side.
+uint256 constant OP_EXPAND = 10;
 // (point, n: 8, wholes, chunk: 16, bound: 48) sums of eq and of the row's number times eq over the rows below a bound.
 uint256 constant OP_PREFIX = 11;
-// (point, n: 8) the list of sums of i eq(point, i) over the last k coordinates, k = 0 .. n.
-uint256 constant OP_WHOLES = 12;
-// (word point, index bits: 8, bits: 8, cell bits: 8) packed weights: by index bit, for 0 and for 1.
-uint256 constant OP_PACKED = 13;
 // (pairs, u or 0, bits: 8, side: 32) sum over i < side of the product over bits of the pair's element [times eq(u, i)].
-uint256 constant OP_MASKED = 14;
+uint256 constant OP_MASKED = 12;
 // (a, length of a, b, length of b) the list a_i b_j, row by row.
-uint256 constant OP_OUTER = 15;
+uint256 constant OP_OUTER = 13;
 // (pattern: 24, count: 8, point, bits: 8) coordinates: the bits of the pattern, then those of the point, `bits` in all.
-uint256 constant OP_LEAD = 16;
+uint256 constant OP_LEAD = 14;
+// (word point, index bits: 8, bits: 8, cell bits: 8) packed weights: by index bit, for 0 and for 1.
+uint256 constant OP_PACKED = 15;
+// (point, n: 8) the list of sums of i eq(point, i) over the last k coordinates, k = 0 .. n.
+uint256 constant OP_WHOLES = 16;

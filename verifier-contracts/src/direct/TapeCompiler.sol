@@ -230,71 +230,97 @@ library TapeCompiler {
         }
     }
 
-    /// @dev Masks of requantised, looked-up and maximum cells, and the tag, by witness chunk.
+    /// @dev Masks of requantised, looked-up and maximum cells, and the tag, by witness chunk. What is added to one
+    /// register is added in a row, after all that it needs has been computed.
     function _masks(Work memory work) private pure {
         unchecked {
             Program memory program = work.program;
-            for (uint256 i = 0; i < program.requants.length; ++i) {
-                RequantSlot memory own = program.requants[i];
-                _mask(work, own.slot, work.plan.tags[own.table], 0);
+            for (uint256 slot = 0; slot < program.witness.length; ++slot) {
+                for (uint256 k = 0; k < work.atPoint[slot].length; ++k) {
+                    TapeViews.validOf(work.tape, work.atPoint[slot][k]);
+                }
             }
             for (uint256 c = 0; c < work.plan.witnessChunks; ++c) {
+                uint256 masks = work.shape.masks + 128 * c;
+                for (uint256 i = 0; i < program.requants.length; ++i) {
+                    _mask(work, program.requants[i].slot, c, masks, 0);
+                }
                 // All that is requantised is looked up.
-                _addRegister(work.tape, work.shape.masks + 128 * c + 32, work.shape.masks + 128 * c);
-            }
-            for (uint256 i = 0; i < program.inputs.length; ++i) {
-                InputSlot memory own = program.inputs[i];
-                if (program.tables[own.table].kind != TABLE_INPUT) revert ProgramInconsistent();
-                _mask(work, own.slot, work.plan.tags[own.table], 1);
-            }
-            for (uint256 i = 0; i < program.maxima.length; ++i) {
-                _mask(work, program.maxima[i].slot, 0, 2);
+                work.tape.scale(masks + 32, masks, 1);
+                for (uint256 i = 0; i < program.inputs.length; ++i) {
+                    _mask(work, program.inputs[i].slot, c, masks + 32, 0);
+                }
+                for (uint256 i = 0; i < program.maxima.length; ++i) {
+                    _mask(work, program.maxima[i].slot, c, masks + 64, 0);
+                }
+                for (uint256 i = 0; i < program.requants.length; ++i) {
+                    RequantSlot memory own = program.requants[i];
+                    _mask(work, own.slot, c, masks + 96, work.plan.tags[own.table]);
+                }
+                for (uint256 i = 0; i < program.inputs.length; ++i) {
+                    InputSlot memory own = program.inputs[i];
+                    if (program.tables[own.table].kind != TABLE_INPUT) revert ProgramInconsistent();
+                    _mask(work, own.slot, c, masks + 96, work.plan.tags[own.table]);
+                }
             }
         }
     }
 
-    /// @param tag 0 where cells are not looked up
-    /// @param kind of the mask
-    function _mask(Work memory work, uint256 slot, uint256 tag, uint256 kind) private pure {
+    /// @dev Adds the valid cells of a slot in a chunk; its whole place times the tag where there is one.
+    function _mask(Work memory work, uint256 slot, uint256 chunk, uint256 to, uint256 tag) private pure {
         unchecked {
             View[] memory views = work.atPoint[slot];
-            for (uint256 k = 0; k < views.length; ++k) {
-                uint256 masks = work.shape.masks + 128 * views[k].column;
-                _addRegister(work.tape, masks + 32 * kind, TapeViews.validOf(work.tape, views[k]));
-                if (tag != 0) work.tape.scale(masks + 96, views[k].selector, int256(tag));
-            }
+            // Its columns are neighbours.
+            uint256 k = chunk - views[0].column;
+            if (k >= views.length) return;
+            if (tag == 0) work.tape.scale(to, TapeViews.validOf(work.tape, views[k]), 1);
+            else work.tape.scale(to, views[k].selector, int256(tag));
         }
     }
 
-    function _addRegister(Tape memory tape, uint256 to, uint256 register) private pure {
-        Factors memory factors;
-        factors.push(register);
-        tape.accumulate(to, factors);
+    /// Numbers times registers, each register once, in the making of a sum.
+    struct Sum {
+        uint256 count;
+        uint256[] registers;
+        int256[] numbers;
     }
 
+    /// Terms that a table adds to one sum: three stretches, two bounds each, of two registers.
+    uint256 private constant MOST_TERMS = 12;
+
     /// @dev The extensions of the table space at the point of a chunk: what a table adds is linear in the sums of eq and
-    /// of the row's number times eq below its bounds.
+    /// of the row's number times eq below its bounds. Bounds that two tables share are taken together.
     function _rows(Work memory work, uint256 point, uint256 wholes, uint256 chunk) private pure {
         unchecked {
             PlacedTable[] memory tables = work.plan.tables;
             Tape memory tape = work.tape;
-            uint256 rows = work.shape.rows + 128 * chunk;
             uint256 chunkPoint = point | work.plan.lookupBits << 24 | wholes << 32 | chunk << 56;
+            Sum[4] memory sums;
+            for (uint256 i = 0; i < 4; ++i) {
+                sums[i].registers = new uint256[](MOST_TERMS * tables.length);
+                sums[i].numbers = new int256[](MOST_TERMS * tables.length);
+            }
             for (uint256 i = 0; i < tables.length; ++i) {
                 PlacedTable memory table = tables[i];
                 uint256 from = table.offset;
                 uint256 to = from + table.rows;
                 int256 shift = table.first - int256(from);
-                _between(tape, rows, chunkPoint, from, to, 1, 0);
-                _between(tape, rows + 96, chunkPoint, from, to, int256(table.tag), 0);
-                _between(tape, rows + (table.kind == TABLE_INPUT ? 64 : 32), chunkPoint, from, to, shift, 1);
+                _between(tape, sums[0], chunkPoint, from, to, 1, 0);
+                _between(tape, sums[3], chunkPoint, from, to, int256(table.tag), 0);
+                _between(tape, sums[table.kind == TABLE_INPUT ? 2 : 1], chunkPoint, from, to, shift, 1);
                 if (table.kind == TABLE_CLAMP) {
                     // Rows below lo, and rows up to hi.
                     uint256 below = from + _clip(table.lo - table.first, table.rows);
                     uint256 upTo = from + _clip(table.hi - table.first + 1, table.rows);
-                    _between(tape, rows + 64, chunkPoint, from, below, table.lo, 0);
-                    _between(tape, rows + 64, chunkPoint, below, upTo, shift, 1);
-                    _between(tape, rows + 64, chunkPoint, upTo, to, table.hi, 0);
+                    _between(tape, sums[2], chunkPoint, from, below, table.lo, 0);
+                    _between(tape, sums[2], chunkPoint, below, upTo, shift, 1);
+                    _between(tape, sums[2], chunkPoint, upTo, to, table.hi, 0);
+                }
+            }
+            for (uint256 i = 0; i < 4; ++i) {
+                Sum memory own = sums[i];
+                for (uint256 k = 0; k < own.count; ++k) {
+                    tape.scale(work.shape.rows + 128 * chunk + 32 * i, own.registers[k], own.numbers[k]);
                 }
             }
         }
@@ -308,7 +334,7 @@ library TapeCompiler {
     /// @dev Adds the sum over the rows from .. to - 1 of (ramp row + factor) eq.
     function _between(
         Tape memory tape,
-        uint256 register,
+        Sum memory sum,
         uint256 chunkPoint,
         uint256 from,
         uint256 to,
@@ -324,9 +350,21 @@ library TapeCompiler {
                 if (bound >= 1 << 48) revert ProgramInconsistent();
                 uint256 prefix = tape.once(OP_PREFIX, chunkPoint | bound << 72, 2);
                 int256 sign = i == 0 ? int256(1) : int256(-1);
-                if (factor != 0) tape.scale(register, prefix, sign * factor);
-                if (ramp != 0) tape.scale(register, prefix + 32, sign * ramp);
+                _add(sum, prefix, sign * factor);
+                _add(sum, prefix + 32, sign * ramp);
             }
+        }
+    }
+
+    function _add(Sum memory sum, uint256 register, int256 number) private pure {
+        unchecked {
+            if (number == 0) return;
+            uint256 k = 0;
+            while (k < sum.count && sum.registers[k] != register) {
+                ++k;
+            }
+            if (k == sum.count) sum.registers[sum.count++] = register;
+            sum.numbers[k] += number;
         }
     }
 

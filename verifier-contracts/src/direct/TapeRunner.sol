@@ -18,273 +18,279 @@ library TapeRunner {
         assembly ("memory-safe") {
             function compute(w, to) {
                 let r := mload(MODULUS_AT)
-                switch shr(248, w)
-                case 8 {
-                    // OP_RUN
-                    let t := and(shr(24, w), 0xffffff)
-                    let s := and(shr(48, w), 0xffffff)
-                    let count := and(shr(72, w), 0xffffff)
-                    let stepT := signextend(2, shr(96, w))
-                    let stepS := signextend(2, shr(120, w))
-                    let sum := 0
-                    if and(eq(stepT, 0x20), eq(stepS, 0x20)) {
-                        for { let last := add(t, shl(5, and(count, 0xfffffc))) } lt(t, last) {} {
-                            let four := mulmod(mload(t), mload(s), r)
-                            four := add(four, mulmod(mload(add(t, 0x20)), mload(add(s, 0x20)), r))
-                            four := add(four, mulmod(mload(add(t, 0x40)), mload(add(s, 0x40)), r))
-                            four := add(four, mulmod(mload(add(t, 0x60)), mload(add(s, 0x60)), r))
-                            sum := addmod(sum, four, r)
-                            t := add(t, 0x80)
-                            s := add(s, 0x80)
+                switch lt(shr(248, w), 11)
+                case 1 {
+                    switch shr(248, w)
+                    case 7 {
+                        // OP_RUN
+                        let t := and(shr(24, w), 0xffffff)
+                        let s := and(shr(48, w), 0xffffff)
+                        let count := and(shr(72, w), 0xffffff)
+                        let stepT := signextend(2, shr(96, w))
+                        let stepS := signextend(2, shr(120, w))
+                        let sum := 0
+                        if and(eq(stepT, 0x20), eq(stepS, 0x20)) {
+                            for { let last := add(t, shl(5, and(count, 0xfffffc))) } lt(t, last) {} {
+                                let four := mulmod(mload(t), mload(s), r)
+                                four := add(four, mulmod(mload(add(t, 0x20)), mload(add(s, 0x20)), r))
+                                four := add(four, mulmod(mload(add(t, 0x40)), mload(add(s, 0x40)), r))
+                                four := add(four, mulmod(mload(add(t, 0x60)), mload(add(s, 0x60)), r))
+                                sum := addmod(sum, four, r)
+                                t := add(t, 0x80)
+                                s := add(s, 0x80)
+                            }
+                            if and(count, 2) {
+                                sum := add(sum, mulmod(mload(t), mload(s), r))
+                                sum := add(sum, mulmod(mload(add(t, 0x20)), mload(add(s, 0x20)), r))
+                                t := add(t, 0x40)
+                                s := add(s, 0x40)
+                            }
+                            count := and(count, 1)
                         }
-                        count := and(count, 3)
+                        for {} count { count := sub(count, 1) } {
+                            sum := addmod(sum, mulmod(mload(t), mload(s), r), r)
+                            t := add(t, stepT)
+                            s := add(s, stepS)
+                        }
+                        mstore(to, addmod(mload(to), mulmod(mload(and(w, 0xffffff)), sum, r), r))
                     }
-                    for {} count { count := sub(count, 1) } {
-                        sum := addmod(sum, mulmod(mload(t), mload(s), r), r)
-                        t := add(t, stepT)
-                        s := add(s, stepS)
-                    }
-                    mstore(to, addmod(mload(to), mulmod(mload(and(w, 0xffffff)), sum, r), r))
-                }
-                case 4 {
-                    // OP_PAIR. Over the last k bits: `whole` sums all indices, `result` those below the last k bits
-                    // of `side`; none while these are 0.
-                    let twiceAndOne := add(shl(1, r), 1)
-                    let a := and(w, 0xffffff)
-                    let b := and(shr(24, w), 0xffffff)
-                    let place := shl(5, and(shr(48, w), 0xff))
-                    let side := and(shr(56, w), 0xffffffff)
-                    let whole := 1
-                    let result := 0
-                    for {} iszero(and(side, 1)) { side := shr(1, side) } {
-                        place := sub(place, 0x20)
-                        let x := mload(add(a, place))
-                        let y := mload(add(b, place))
-                        let both := mulmod(x, y, r)
-                        whole := mulmod(whole, add(sub(twiceAndOne, add(x, y)), add(both, both)), r)
-                    }
-                    for { place := sub(place, 0x20) } place { place := sub(place, 0x20) } {
-                        let x := mload(add(a, place))
-                        let y := mload(add(b, place))
+                    case 8 {
+                        // OP_PAIR. Over the last k bits: `whole` sums all indices, `result` those below the last k bits
+                        // of `side`; none while these are 0.
+                        let twiceAndOne := add(shl(1, r), 1)
+                        let a := and(w, 0xffffff)
+                        let b := and(shr(24, w), 0xffffff)
+                        let place := shl(5, and(shr(48, w), 0xff))
+                        let side := and(shr(56, w), 0xffffffff)
+                        let whole := 1
+                        let result := 0
+                        for {} iszero(and(side, 1)) { side := shr(1, side) } {
+                            place := sub(place, 0x20)
+                            let x := mload(add(a, place))
+                            let y := mload(add(b, place))
+                            let both := mulmod(x, y, r)
+                            whole := mulmod(whole, add(sub(twiceAndOne, add(x, y)), add(both, both)), r)
+                        }
+                        for { place := sub(place, 0x20) } place { place := sub(place, 0x20) } {
+                            let x := mload(add(a, place))
+                            let y := mload(add(b, place))
+                            let one := mulmod(x, y, r)
+                            let zero := add(sub(twiceAndOne, add(x, y)), one)
+                            switch and(side, 1)
+                            case 1 { result := add(mulmod(zero, whole, r), mulmod(one, result, r)) }
+                            default { result := mulmod(zero, result, r) }
+                            whole := mulmod(whole, add(zero, one), r)
+                            side := shr(1, side)
+                        }
+                        // The first coordinate, after which nobody asks for `whole`.
+                        let x := mload(a)
+                        let y := mload(b)
                         let one := mulmod(x, y, r)
                         let zero := add(sub(twiceAndOne, add(x, y)), one)
                         switch and(side, 1)
                         case 1 { result := add(mulmod(zero, whole, r), mulmod(one, result, r)) }
                         default { result := mulmod(zero, result, r) }
-                        whole := mulmod(whole, add(zero, one), r)
-                        side := shr(1, side)
+                        mstore(to, mod(result, r))
                     }
-                    // The first coordinate, after which nobody asks for `whole`.
-                    let x := mload(a)
-                    let y := mload(b)
-                    let one := mulmod(x, y, r)
-                    let zero := add(sub(twiceAndOne, add(x, y)), one)
-                    switch and(side, 1)
-                    case 1 { result := add(mulmod(zero, whole, r), mulmod(one, result, r)) }
-                    default { result := mulmod(zero, result, r) }
-                    mstore(to, mod(result, r))
-                }
-                case 3 {
-                    // OP_EQUAL
-                    // Less a sum of two elements it is a number that needs no reduction before it is multiplied.
-                    let twiceAndOne := add(shl(1, r), 1)
-                    let a := and(w, 0xffffff)
-                    let b := and(shr(24, w), 0xffffff)
-                    let result := 1
-                    for { let last := add(a, shl(5, and(shr(48, w), 0xff))) } lt(a, last) {
-                        a := add(a, 0x20)
-                        b := add(b, 0x20)
-                    } {
-                        let x := mload(a)
-                        let y := mload(b)
-                        let both := mulmod(x, y, r)
-                        result := mulmod(result, add(sub(twiceAndOne, add(x, y)), add(both, both)), r)
-                    }
-                    mstore(to, result)
-                }
-                case 7 {
-                    // OP_EXPAND
-                    let point := and(w, 0xffffff)
-                    let level := and(shr(24, w), 0xff)
-                    let last := sub(and(shr(32, w), 0xffffffff), 1)
-                    mstore(to, 1)
-                    // Before each step the first words are the weights of all prefixes that indices up to `last`
-                    // have. What is written beyond the list, three words at most, is nobody's.
-                    if and(level, 1) {
-                        level := sub(level, 1)
-                        let x := mload(point)
-                        point := add(point, 0x20)
-                        mstore(to, sub(add(r, 1), x))
-                        mstore(add(to, 0x20), x)
-                    }
-                    // Two coordinates at a time.
-                    for {} level {} {
-                        let x := mload(point)
-                        let y := mload(add(point, 0x20))
-                        point := add(point, 0x40)
-                        let e3 := mulmod(x, y, r)
-                        let e2 := add(x, sub(r, e3))
-                        let e1 := add(y, sub(r, e3))
-                        let e0 := add(sub(add(shl(1, r), 1), add(x, y)), e3)
-                        let place := shl(5, shr(level, last))
-                        level := sub(level, 2)
-                        for {} 1 { place := sub(place, 0x20) } {
-                            let v := mload(add(to, place))
-                            let four := add(to, shl(2, place))
-                            mstore(add(four, 0x60), mulmod(v, e3, r))
-                            mstore(add(four, 0x40), mulmod(v, e2, r))
-                            mstore(add(four, 0x20), mulmod(v, e1, r))
-                            mstore(four, mulmod(v, e0, r))
-                            if iszero(place) { break }
+                    case 9 {
+                        // OP_EQUAL, two coordinates at a time.
+                        // Less a sum of two elements it is a number that needs no reduction before it is multiplied.
+                        let twiceAndOne := add(shl(1, r), 1)
+                        let a := and(w, 0xffffff)
+                        let toB := sub(and(shr(24, w), 0xffffff), a)
+                        let bits := and(shr(48, w), 0xff)
+                        let last := add(a, shl(5, bits))
+                        let result := 1
+                        if and(bits, 1) {
+                            let x := mload(a)
+                            let y := mload(add(a, toB))
+                            result := add(sub(twiceAndOne, add(x, y)), shl(1, mulmod(x, y, r)))
+                            a := add(a, 0x20)
                         }
-                    }
-                }
-                case 11 {
-                    // OP_PREFIX
-                    let point := and(w, 0xffffff)
-                    let n := and(shr(24, w), 0xff)
-                    let wholes := and(shr(32, w), 0xffffff)
-                    let before := shl(n, and(shr(56, w), 0xffff))
-                    let bound := and(shr(72, w), 0xffffffffffff)
-                    let d := 0
-                    if gt(bound, before) { d := sub(bound, before) }
-                    let ones := 0
-                    let rows := 0
-                    switch lt(d, shl(n, 1))
-                    case 0 {
-                        ones := 1
-                        rows := mload(add(wholes, shl(5, n)))
+                        for {} lt(a, last) { a := add(a, 0x40) } {
+                            let x := mload(a)
+                            let y := mload(add(a, toB))
+                            result := mulmod(result, add(sub(twiceAndOne, add(x, y)), shl(1, mulmod(x, y, r))), r)
+                            x := mload(add(a, 0x20))
+                            y := mload(add(add(a, 0x20), toB))
+                            result := mulmod(result, add(sub(twiceAndOne, add(x, y)), shl(1, mulmod(x, y, r))), r)
+                        }
+                        mstore(to, mod(result, r))
                     }
                     default {
-                        if d {
-                            let here := add(point, shl(5, n))
-                            // Nothing happens below the lowest 1 of d; above its highest every bit must be 0.
-                            for {} iszero(and(d, 1)) { d := shr(1, d) } {
-                                here := sub(here, 0x20)
-                                wholes := add(wholes, 0x20)
-                            }
-                            let one := shl(shr(5, sub(add(point, shl(5, n)), here)), 1)
-                            for {} gt(here, point) { d := shr(1, d) } {
-                                here := sub(here, 0x20)
-                                let x := mload(here)
-                                switch and(d, 1)
-                                case 1 {
-                                    // (1 - x) whole + x (rows + 2^k ones), and 1 - x + x ones.
-                                    let whole := mload(wholes)
-                                    let inside := add(addmod(rows, mulmod(one, ones, r), r), sub(r, whole))
-                                    rows := addmod(whole, mulmod(x, inside, r), r)
-                                    ones := addmod(mulmod(x, ones, r), sub(add(r, 1), x), r)
-                                }
-                                default {
-                                    rows := addmod(rows, sub(r, mulmod(x, rows, r)), r)
-                                    ones := addmod(ones, sub(r, mulmod(x, ones, r)), r)
-                                }
-                                one := shl(1, one)
-                                wholes := add(wholes, 0x20)
-                            }
-                        }
-                    }
-                    mstore(to, ones)
-                    // Rows are counted from the first chunk on.
-                    mstore(add(to, 0x20), addmod(rows, mulmod(before, ones, r), r))
-                }
-                case 14 {
-                    // OP_MASKED
-                    let pairs := and(w, 0xffffff)
-                    let point := and(shr(24, w), 0xffffff)
-                    let bits := and(shr(48, w), 0xff)
-                    let side := and(shr(56, w), 0xffffffff)
-                    // Over the last k bits: everything, and what lies below the last k bits of `side`.
-                    let whole := 1
-                    let sum := 0
-                    for { let from := add(pairs, shl(6, bits)) } gt(from, pairs) { side := shr(1, side) } {
-                        from := sub(from, 0x40)
-                        let zero := mload(from)
-                        let one := mload(add(from, 0x20))
-                        if point {
-                            let x := mload(add(point, shr(1, sub(from, pairs))))
-                            zero := mulmod(zero, sub(add(r, 1), x), r)
-                            one := mulmod(one, x, r)
-                        }
-                        switch and(side, 1)
-                        case 1 { sum := addmod(mulmod(zero, whole, r), mulmod(one, sum, r), r) }
-                        default { sum := mulmod(zero, sum, r) }
-                        whole := mulmod(whole, addmod(zero, one, r), r)
-                    }
-                    // A full side has its only 1 above all bits.
-                    if side { sum := whole }
-                    mstore(to, sum)
-                }
-                case 12 {
-                    // OP_WHOLES
-                    let point := and(w, 0xffffff)
-                    let from := add(point, shl(5, and(shr(24, w), 0xff)))
-                    let sum := 0
-                    mstore(to, sum)
-                    for { let one := 1 } gt(from, point) { one := shl(1, one) } {
-                        from := sub(from, 0x20)
-                        sum := addmod(sum, mulmod(one, mload(from), r), r)
-                        to := add(to, 0x20)
-                        mstore(to, sum)
-                    }
-                }
-                case 13 {
-                    // OP_PACKED
-                    let word := and(w, 0xffffff)
-                    let bits := and(shr(32, w), 0xff)
-                    for { let left := bits } left { to := add(to, 0x40) } {
-                        switch gt(add(and(shr(24, w), 0xff), left), bits)
-                        case 1 {
-                            let x := mload(word)
-                            word := add(word, 0x20)
-                            left := sub(left, 1)
-                            mstore(to, addmod(1, sub(r, x), r))
+                        // OP_EXPAND
+                        let point := and(w, 0xffffff)
+                        let level := and(shr(24, w), 0xff)
+                        let last := sub(and(shr(32, w), 0xffffffff), 1)
+                        mstore(to, 1)
+                        // Before each step the first words are the weights of all prefixes that indices up to `last`
+                        // have. What is written beyond the list, three words at most, is nobody's.
+                        if and(level, 1) {
+                            level := sub(level, 1)
+                            let x := mload(point)
+                            point := add(point, 0x20)
+                            mstore(to, sub(add(r, 1), x))
                             mstore(add(to, 0x20), x)
                         }
+                        // Two coordinates at a time.
+                        for {} level {} {
+                            let x := mload(point)
+                            let y := mload(add(point, 0x20))
+                            point := add(point, 0x40)
+                            let e3 := mulmod(x, y, r)
+                            let e2 := add(x, sub(r, e3))
+                            let e1 := add(y, sub(r, e3))
+                            let e0 := add(sub(add(shl(1, r), 1), add(x, y)), e3)
+                            let place := shl(5, shr(level, last))
+                            level := sub(level, 2)
+                            for {} 1 { place := sub(place, 0x20) } {
+                                let v := mload(add(to, place))
+                                let four := add(to, shl(2, place))
+                                mstore(add(four, 0x60), mulmod(v, e3, r))
+                                mstore(add(four, 0x40), mulmod(v, e2, r))
+                                mstore(add(four, 0x20), mulmod(v, e1, r))
+                                mstore(four, mulmod(v, e0, r))
+                                if iszero(place) { break }
+                            }
+                        }
+                    }
+                }
+                default {
+                    switch shr(248, w)
+                    case 11 {
+                        // OP_PREFIX
+                        let point := and(w, 0xffffff)
+                        let n := and(shr(24, w), 0xff)
+                        let whole := add(and(shr(32, w), 0xffffff), shl(5, n))
+                        // The first row of a block: of this chunk at first.
+                        let row := shl(n, and(shr(56, w), 0xffff))
+                        let bound := and(shr(72, w), 0xffffffffffff)
+                        let ones := 0
+                        let rows := 0
+                        switch lt(bound, add(row, shl(n, 1)))
+                        case 0 {
+                            ones := 1
+                            rows := addmod(mload(whole), row, r)
+                        }
                         default {
-                            left := sub(left, 1)
-                            mstore(to, 1)
-                            // 2^(cellBits 2^k) for bit k of the place in the word: at most 2^64.
-                            mstore(add(to, 0x20), shl(shl(left, and(shr(40, w), 0xff)), 1))
+                            // What is left of the bound, its highest bit on top: each 1 is a block of 2^k rows with eq `share` before
+                            // its last k coordinates. Nothing is left where the bound lies before the chunk.
+                            let left := shl(sub(256, n), mul(gt(bound, row), sub(bound, row)))
+                            let size := shl(n, 1)
+                            for { let share := 1 } left { left := shl(1, left) } {
+                                whole := sub(whole, 0x20)
+                                size := shr(1, size)
+                                let inside := mulmod(share, mload(point), r)
+                                point := add(point, 0x20)
+                                share := addmod(share, sub(r, inside), r)
+                                if slt(left, 0) {
+                                    ones := addmod(ones, share, r)
+                                    rows := addmod(rows, mulmod(share, add(row, mload(whole)), r), r)
+                                    row := add(row, size)
+                                    share := inside
+                                }
+                            }
+                        }
+                        mstore(to, ones)
+                        mstore(add(to, 0x20), rows)
+                    }
+                    case 12 {
+                        // OP_MASKED
+                        let pairs := and(w, 0xffffff)
+                        let point := and(shr(24, w), 0xffffff)
+                        let bits := and(shr(48, w), 0xff)
+                        let side := and(shr(56, w), 0xffffffff)
+                        // Over the last k bits: everything, and what lies below the last k bits of `side`.
+                        let whole := 1
+                        let sum := 0
+                        for { let from := add(pairs, shl(6, bits)) } gt(from, pairs) { side := shr(1, side) } {
+                            from := sub(from, 0x40)
+                            let zero := mload(from)
+                            let one := mload(add(from, 0x20))
+                            if point {
+                                let x := mload(add(point, shr(1, sub(from, pairs))))
+                                zero := mulmod(zero, sub(add(r, 1), x), r)
+                                one := mulmod(one, x, r)
+                            }
+                            switch and(side, 1)
+                            case 1 { sum := addmod(mulmod(zero, whole, r), mulmod(one, sum, r), r) }
+                            default { sum := mulmod(zero, sum, r) }
+                            whole := mulmod(whole, addmod(zero, one, r), r)
+                        }
+                        // A full side has its only 1 above all bits.
+                        if side { sum := whole }
+                        mstore(to, sum)
+                    }
+                    case 13 {
+                        // OP_OUTER
+                        let a := and(w, 0xffffff)
+                        let b := and(shr(48, w), 0xffffff)
+                        let row := shl(5, and(shr(72, w), 0xffffff))
+                        for { let last := add(a, shl(5, and(shr(24, w), 0xffffff))) } lt(a, last) { a := add(a, 0x20) } {
+                            let v := mload(a)
+                            for { let i := 0 } lt(i, row) { i := add(i, 0x20) } {
+                                mstore(add(to, i), mulmod(v, mload(add(b, i)), r))
+                            }
+                            to := add(to, row)
                         }
                     }
-                }
-                case 15 {
-                    // OP_OUTER
-                    let a := and(w, 0xffffff)
-                    let b := and(shr(48, w), 0xffffff)
-                    let row := shl(5, and(shr(72, w), 0xffffff))
-                    for { let last := add(a, shl(5, and(shr(24, w), 0xffffff))) } lt(a, last) { a := add(a, 0x20) } {
-                        let v := mload(a)
-                        for { let i := 0 } lt(i, row) { i := add(i, 0x20) } {
-                            mstore(add(to, i), mulmod(v, mload(add(b, i)), r))
+                    case 14 {
+                        // OP_LEAD
+                        let count := and(shr(24, w), 0xff)
+                        let lead := shl(5, count)
+                        for { let i := 0 } lt(i, count) { i := add(i, 1) } {
+                            mstore(add(to, shl(5, i)), and(shr(sub(sub(count, 1), i), and(w, 0xffffff)), 1))
                         }
-                        to := add(to, row)
+                        mcopy(add(to, lead), and(shr(32, w), 0xffffff), sub(shl(5, and(shr(56, w), 0xff)), lead))
                     }
-                }
-                case 16 {
-                    // OP_LEAD
-                    let count := and(shr(24, w), 0xff)
-                    let lead := shl(5, count)
-                    for { let i := 0 } lt(i, count) { i := add(i, 1) } {
-                        mstore(add(to, shl(5, i)), and(shr(sub(sub(count, 1), i), and(w, 0xffffff)), 1))
+                    case 15 {
+                        // OP_PACKED
+                        let word := and(w, 0xffffff)
+                        let bits := and(shr(32, w), 0xff)
+                        for { let left := bits } left { to := add(to, 0x40) } {
+                            switch gt(add(and(shr(24, w), 0xff), left), bits)
+                            case 1 {
+                                let x := mload(word)
+                                word := add(word, 0x20)
+                                left := sub(left, 1)
+                                mstore(to, addmod(1, sub(r, x), r))
+                                mstore(add(to, 0x20), x)
+                            }
+                            default {
+                                left := sub(left, 1)
+                                // 2^(cellBits 2^k) where bit k of the place in the word is 0: at most 2^64.
+                                mstore(to, shl(shl(left, and(shr(40, w), 0xff)), 1))
+                                mstore(add(to, 0x20), 1)
+                            }
+                        }
                     }
-                    mcopy(add(to, lead), and(shr(32, w), 0xffffff), sub(shl(5, and(shr(56, w), 0xff)), lead))
+                    case 16 {
+                        // OP_WHOLES
+                        let point := and(w, 0xffffff)
+                        let from := add(point, shl(5, and(shr(24, w), 0xff)))
+                        let sum := 0
+                        mstore(to, sum)
+                        for { let one := 1 } gt(from, point) { one := shl(1, one) } {
+                            from := sub(from, 0x20)
+                            sum := addmod(sum, mulmod(one, mload(from), r), r)
+                            to := add(to, 0x20)
+                            mstore(to, sum)
+                        }
+                    }
+                    default { invalid() }
                 }
-                default { invalid() }
             }
 
             let r := mload(MODULUS_AT)
             for {} lt(p, end) { p := add(p, 0x20) } {
                 let w := mload(p)
                 let to := and(shr(224, w), 0xffffff)
-                // OP_RUN: windows have many.
-                if eq(shr(248, w), 8) {
+                if gt(shr(248, w), 6) {
                     compute(w, to)
                     continue
                 }
                 switch shr(248, w)
-                case 2 {
+                case 1 {
                     // OP_ACCUMULATE
                     w := and(w, 0xffffffffffffffffffffffffffffffffffffffffffffffffffffffff)
                     let x := mulmod(mload(and(w, 0xffffff)), mload(and(shr(24, w), 0xffffff)), r)
@@ -294,30 +300,46 @@ library TapeRunner {
                     }
                     mstore(to, addmod(mload(to), x, r))
                 }
-                case 5 {
-                    // OP_SELECT
+                case 2 {
+                    // OP_SCALE
+                    let sum := mload(to)
+                    for { w := and(w, 0xffffffffffffffffffffffffffffffffffffffffffffffffffffffff) } w { w := shr(72, w) } {
+                        let factor := signextend(5, shr(24, w))
+                        sum := add(sum, mulmod(mload(and(w, 0xffffff)), add(factor, mul(r, slt(factor, 0))), r))
+                    }
+                    mstore(to, mod(sum, r))
+                }
+                case 3 {
+                    // OP_SELECT, two coordinates at a time; what the last step may write too much is nobody's.
                     let product := mload(and(w, 0xffffff))
-                    let point := and(shr(24, w), 0xffffff)
+                    let toPoint := sub(and(shr(24, w), 0xffffff), to)
                     // The pattern's bits, from the first coordinate's on, in the highest bits.
                     let count := and(shr(48, w), 0xff)
-                    let pattern := shl(sub(256, count), shr(56, w))
-                    for { let last := add(to, shl(5, count)) } lt(to, last) { to := add(to, 0x20) } {
-                        let part := mulmod(product, mload(point), r)
-                        switch slt(pattern, 0)
-                        case 1 { product := part }
-                        default { product := addmod(product, sub(r, part), r) }
+                    let last := add(to, shl(5, count))
+                    for { w := shl(sub(256, count), shr(56, w)) } lt(to, last) { to := add(to, 0x40) } {
+                        // 1 - x, and x where the bit is 1.
+                        let x := mload(add(to, toPoint))
+                        let none := sub(add(r, 1), x)
+                        product := mulmod(product, add(none, mul(shr(255, w), sub(x, none))), r)
                         mstore(to, product)
-                        pattern := shl(1, pattern)
-                        point := add(point, 0x20)
+                        x := mload(add(add(to, 0x20), toPoint))
+                        none := sub(add(r, 1), x)
+                        product := mulmod(product, add(none, mul(and(shr(254, w), 1), sub(x, none))), r)
+                        mstore(add(to, 0x20), product)
+                        w := shl(2, w)
                     }
                 }
-                case 9 {
-                    // OP_SCALE
-                    let factor := signextend(24, shr(24, w))
-                    if slt(factor, 0) { factor := add(r, factor) }
-                    mstore(to, addmod(mload(to), mulmod(mload(and(w, 0xffffff)), factor, r), r))
+                case 4 {
+                    // OP_MULTIPLY
+                    w := and(w, 0xffffffffffffffffffffffffffffffffffffffffffffffffffffffff)
+                    let x := mulmod(mload(and(w, 0xffffff)), mload(and(shr(24, w), 0xffffff)), r)
+                    for { w := shr(48, w) } w { w := shr(48, w) } {
+                        x := mulmod(x, mload(and(w, 0xffffff)), r)
+                        x := mulmod(x, mload(and(shr(24, w), 0xffffff)), r)
+                    }
+                    mstore(to, x)
                 }
-                case 6 {
+                case 5 {
                     // OP_SUM
                     let point := and(w, 0xffffff)
                     let side := and(shr(32, w), 0xffffffff)
@@ -335,22 +357,11 @@ library TapeRunner {
                     }
                     mstore(to, sum)
                 }
-                case 1 {
-                    // OP_MULTIPLY
-                    w := and(w, 0xffffffffffffffffffffffffffffffffffffffffffffffffffffffff)
-                    let x := mulmod(mload(and(w, 0xffffff)), mload(and(shr(24, w), 0xffffff)), r)
-                    for { w := shr(48, w) } w { w := shr(48, w) } {
-                        x := mulmod(x, mload(and(w, 0xffffff)), r)
-                        x := mulmod(x, mload(and(shr(24, w), 0xffffff)), r)
-                    }
-                    mstore(to, x)
-                }
-                case 10 {
+                default {
                     // OP_NUMBER
                     p := add(p, 0x20)
                     mstore(to, mload(p))
                 }
-                default { compute(w, to) }
             }
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
+import {FR_MODULUS} from "./Fr.sol";
 import {
     OP_ACCUMULATE,
     OP_EQUAL,
@@ -25,6 +26,8 @@ struct Tape {
     uint256 free;
     /// Records by hash: what was computed once is not computed again.
     uint256 known;
+    /// Behind the record that the last number times a register was written to.
+    uint256 scaled;
 }
 
 /// A product in the making: registers, of which none is that of 1.
@@ -47,6 +50,8 @@ library TapeWriter {
     uint256 private constant WRITES = 0xffffff << 224;
     /// Factors in one record.
     uint256 private constant MOST_FACTORS = 8;
+    /// Numbers in a record are below it, and not below its negative.
+    int256 private constant MOST_SCALE = 1 << 47;
 
     function begin() internal pure returns (Tape memory tape) {
         unchecked {
@@ -56,7 +61,7 @@ library TapeWriter {
                 mstore(0x40, add(next, add(ROOM, shl(5, KNOWN))))
                 calldatacopy(add(next, ROOM), calldatasize(), shl(5, KNOWN))
             }
-            tape = Tape(next, next + ROOM, REGISTERS, next + ROOM);
+            tape = Tape(next, next + ROOM, REGISTERS, next + ROOM, 0);
         }
     }
 
@@ -157,6 +162,7 @@ library TapeWriter {
     /// @notice Adds the product to a register.
     function accumulate(Tape memory tape, uint256 to, Factors memory own) internal pure {
         _shorten(tape, own);
+        if (own.count < 2) return scale(tape, to, own.count == 0 ? ONE_AT : own.registers[0], 1);
         append(tape, OP_ACCUMULATE << 248 | to << 224 | _operands(own, 0));
     }
 
@@ -184,10 +190,36 @@ library TapeWriter {
         }
     }
 
-    /// @notice Adds a number of at most 199 bits times a register.
+    /// @notice Adds a number times a register.
+    /// @dev What is added to one register in a row shares records.
+    /// @param factor above -r and below r
     function scale(Tape memory tape, uint256 to, uint256 register, int256 factor) internal pure {
         unchecked {
-            append(tape, OP_SCALE << 248 | to << 224 | (uint256(factor) & ((1 << 200) - 1)) << 24 | register);
+            if (factor == 0) return;
+            if (factor >= MOST_SCALE || factor < -MOST_SCALE) {
+                Factors memory own;
+                push(own, register);
+                push(own, number(tape, factor < 0 ? FR_MODULUS - uint256(-factor) : uint256(factor)));
+                return accumulate(tape, to, own);
+            }
+            uint256 pair_ = register | (uint256(factor) & ((1 << 48) - 1)) << 24;
+            uint256 last = tape.next - 32;
+            uint256 record;
+            if (tape.scaled == tape.next) {
+                assembly ("memory-safe") {
+                    record := mload(last)
+                }
+                uint256 used = record & ((1 << 216) - 1);
+                if (record >> 224 == (OP_SCALE << 24 | to) && used >> 144 == 0) {
+                    record |= pair_ << (used >> 72 == 0 ? 72 : 144);
+                    assembly ("memory-safe") {
+                        mstore(last, record)
+                    }
+                    return;
+                }
+            }
+            append(tape, OP_SCALE << 248 | to << 224 | pair_);
+            tape.scaled = tape.next;
         }
     }
 
