@@ -164,9 +164,14 @@ library DirectProof {
     function _product(uint256 registers, uint256 count) private pure returns (uint256 product) {
         assembly ("memory-safe") {
             let r := mload(MODULUS_AT)
+            let end := add(registers, shl(5, count))
             product := 1
-            for { let end := add(registers, shl(5, count)) } lt(registers, end) { registers := add(registers, 0x20) } {
-                product := mulmod(product, mload(registers), r)
+            if and(count, 1) {
+                product := mload(registers)
+                registers := add(registers, 0x20)
+            }
+            for {} lt(registers, end) { registers := add(registers, 0x40) } {
+                product := mulmod(product, mulmod(mload(registers), mload(add(registers, 0x20)), r), r)
             }
         }
     }

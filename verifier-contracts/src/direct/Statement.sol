@@ -236,42 +236,51 @@ library Statement {
                 assembly ("memory-safe") {
                     pointer := add(add(words, 0x20), shl(5, add(word, mul(rest, axisStride))))
                 }
-                for (uint256 row = 0; row < rows; ++row) {
-                    to = _packRow(elements, side, flip, pointer, to);
-                    elements += side;
-                    pointer += stride << 5;
-                }
+                to = _packBlock(elements, side, flip, pointer, stride << 5, rows, to);
+                elements += side * rows;
             }
             size = to - message;
         }
     }
 
-    /// @dev Assembly: two words at a time.
-    /// @param word address of the row's first
+    /// @dev Assembly: row after row, two words at a time.
+    /// @param word address of the first row's first
+    /// @param stride from row to row
     /// @param to where the message goes on
-    function _packRow(uint256 from, uint256 left, uint256 flip, uint256 word, uint256 to)
-        private
-        pure
-        returns (uint256 next)
-    {
+    function _packBlock(
+        uint256 from,
+        uint256 side,
+        uint256 flip,
+        uint256 word,
+        uint256 stride,
+        uint256 rows,
+        uint256 to
+    ) private pure returns (uint256 next) {
         assembly ("memory-safe") {
-            for {} 1 {} {
-                let v := xor(mload(from), flip)
-                if lt(left, 0x20) { v := and(v, not(shr(shl(3, left), not(0)))) }
-                mstore(to, v)
-                mstore(word, shr(128, v))
-                if lt(left, 0x11) {
-                    next := add(to, 0x10)
-                    break
+            for {} rows { rows := sub(rows, 1) } {
+                let own := word
+                let left := side
+                for {} gt(left, 0x20) { left := sub(left, 0x20) } {
+                    let v := xor(mload(from), flip)
+                    mstore(to, v)
+                    mstore(own, shr(128, v))
+                    mstore(add(own, 0x20), and(v, LOW_WORD))
+                    from := add(from, 0x20)
+                    own := add(own, 0x40)
+                    to := add(to, 0x20)
                 }
-                mstore(add(word, 0x20), and(v, LOW_WORD))
-                to := add(to, 0x20)
-                next := to
-                if lt(left, 0x21) { break }
-                from := add(from, 0x20)
-                word := add(word, 0x40)
-                left := sub(left, 0x20)
+                let v := and(xor(mload(from), flip), not(shr(shl(3, left), not(0))))
+                mstore(to, v)
+                mstore(own, shr(128, v))
+                if gt(left, 0x10) {
+                    mstore(add(own, 0x20), and(v, LOW_WORD))
+                    to := add(to, 0x10)
+                }
+                to := add(to, 0x10)
+                from := add(from, left)
+                word := add(word, stride)
             }
+            next := to
         }
     }
 

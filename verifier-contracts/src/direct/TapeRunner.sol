@@ -8,10 +8,10 @@ import {MODULUS_AT} from "./ProgramMemory.sol";
 /// but registers that it writes, so it ends, and what it can do wrong is to compute other numbers.
 library TapeRunner {
     /// @dev Numbers of operations are literals, as Yul asks of cases. Assembly: some two hundred records a proof, of which
-    /// each would else be a call, its operands words of a struct. What takes many variables is a function of its own, called
-    /// in two places, so that the compiler keeps it apart: in one with the loop they would be more than the stack lets it
-    /// reach, and the loop's own would be kept in memory. Elements are below r unless said; up to five are added without
-    /// reduction (Fr.sol).
+    /// each would else be a call, its operands words of a struct. What takes many variables is a function of its own: in
+    /// one scope with the loop they would be more than the stack lets it reach. Cases are asked for in two halves, and
+    /// loops take two coordinates at a time where they can, since a jump costs as much as a product. Elements are below r
+    /// unless said; up to five are added without reduction (Fr.sol).
     /// @param p first record
     /// @param end behind the last
     function run(uint256 p, uint256 end) internal pure {
@@ -310,14 +310,22 @@ library TapeRunner {
                     mstore(to, mod(sum, r))
                 }
                 case 3 {
-                    // OP_SELECT, two coordinates at a time; what the last step may write too much is nobody's.
+                    // OP_SELECT, two coordinates at a time. A step multiplies with 1 - x, or with x where the bit is 1.
                     let product := mload(and(w, 0xffffff))
                     let toPoint := sub(and(shr(24, w), 0xffffff), to)
-                    // The pattern's bits, from the first coordinate's on, in the highest bits.
                     let count := and(shr(48, w), 0xff)
                     let last := add(to, shl(5, count))
-                    for { w := shl(sub(256, count), shr(56, w)) } lt(to, last) { to := add(to, 0x40) } {
-                        // 1 - x, and x where the bit is 1.
+                    // The pattern's bits, from the first coordinate's on, in the highest bits.
+                    w := shl(sub(256, count), shr(56, w))
+                    if and(count, 1) {
+                        let x := mload(add(to, toPoint))
+                        let none := sub(add(r, 1), x)
+                        product := mulmod(product, add(none, mul(shr(255, w), sub(x, none))), r)
+                        mstore(to, product)
+                        w := shl(1, w)
+                        to := add(to, 0x20)
+                    }
+                    for {} lt(to, last) { to := add(to, 0x40) } {
                         let x := mload(add(to, toPoint))
                         let none := sub(add(r, 1), x)
                         product := mulmod(product, add(none, mul(shr(255, w), sub(x, none))), r)
@@ -340,20 +348,19 @@ library TapeRunner {
                     mstore(to, x)
                 }
                 case 5 {
-                    // OP_SUM
+                    // OP_SUM. Each 1 of the side is a block of indices; eq of a block is `share` before its last coordinates.
                     let point := and(w, 0xffffff)
-                    let side := and(shr(32, w), 0xffffffff)
                     let sum := 0
-                    // From the least significant bit: the sum over the indices below the last bits of `side`.
-                    for { let from := add(point, shl(5, and(shr(24, w), 0xff))) } gt(from, point) {
-                        side := shr(1, side)
-                    } {
-                        from := sub(from, 0x20)
-                        let x := mload(from)
-                        let part := mulmod(x, sum, r)
-                        switch and(side, 1)
-                        case 1 { sum := addmod(part, sub(add(r, 1), x), r) }
-                        default { sum := addmod(sum, sub(r, part), r) }
+                    let share := 1
+                    w := shl(sub(256, and(shr(24, w), 0xff)), and(shr(32, w), 0xffffffff))
+                    for {} w { w := shl(1, w) } {
+                        let inside := mulmod(share, mload(point), r)
+                        point := add(point, 0x20)
+                        share := addmod(share, sub(r, inside), r)
+                        if slt(w, 0) {
+                            sum := addmod(sum, share, r)
+                            share := inside
+                        }
                     }
                     mstore(to, sum)
                 }

@@ -91,8 +91,7 @@ library TapeViews {
                 uint256 count = depth - known;
                 uint256 pattern = (offset >> (bits - depth)) & ((1 << count) - 1);
                 uint256 operands = here.products[known] | (here.coordinates + 32 * known) << 24 | count << 48 | pattern << 56;
-                // A register more may be written than the list has.
-                uint256 first = tape.once(OP_SELECT, operands, count + 1);
+                uint256 first = tape.once(OP_SELECT, operands, count);
                 for (uint256 i = 0; i < count; ++i) {
                     here.products[known + 1 + i] = first + 32 * i;
                 }

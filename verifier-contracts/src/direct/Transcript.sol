@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
-import {FR_MODULUS, ScalarNotCanonical} from "./Fr.sol";
+import {ScalarNotCanonical} from "./Fr.sol";
+import {MODULUS_AT} from "./ProgramMemory.sol";
 
 /// @title Fiat-Shamir over keccak256; prover/transcript/transcript.ts is the same in TypeScript
 /// @notice start = keccak("assay/transcript/1"); absorb: state = keccak(state | 'A' | uint32 length | message);
@@ -9,7 +10,7 @@ import {FR_MODULUS, ScalarNotCanonical} from "./Fr.sol";
 /// that callers hand on: what was not handed on was not absorbed.
 /// @dev Assembly: preimages are written at the free pointer, which stays where it is. So nothing is allocated, and no
 /// preimage longer than 64 bytes comes near the pointer itself at 0x40. Messages are shorter than 2^32 bytes, since
-/// calldata and memory are.
+/// calldata and memory are. The modulus must be kept (ProgramMemory.sol) before scalars are read or challenges drawn.
 library Transcript {
     /// 'A' and 'S' above 32 bits of length or counter, in the top five bytes of a word.
     uint256 private constant ABSORB = 0x41 << 248;
@@ -63,7 +64,7 @@ library Transcript {
         assembly ("memory-safe") {
             let end := add(offset, shl(5, count))
             for { let from := offset } lt(from, end) { from := add(from, 0x20) } {
-                canonical := and(canonical, lt(calldataload(from), FR_MODULUS))
+                canonical := and(canonical, lt(calldataload(from), mload(MODULUS_AT)))
             }
         }
         if (!canonical) revert ScalarNotCanonical();
@@ -76,7 +77,7 @@ library Transcript {
             let free := mload(0x40)
             mstore(free, state)
             mstore(add(free, 0x20), or(SQUEEZE, shl(216, counter)))
-            element := mod(keccak256(free, 0x25), FR_MODULUS)
+            element := mod(keccak256(free, 0x25), mload(MODULUS_AT))
         }
     }
 
@@ -87,7 +88,7 @@ library Transcript {
             mstore(free, state)
             for { let end := add(first, count) } lt(first, end) { first := add(first, 1) } {
                 mstore(add(free, 0x20), or(SQUEEZE, shl(216, first)))
-                mstore(pointer, mod(keccak256(free, 0x25), FR_MODULUS))
+                mstore(pointer, mod(keccak256(free, 0x25), mload(MODULUS_AT)))
                 pointer := add(pointer, 0x20)
             }
         }
