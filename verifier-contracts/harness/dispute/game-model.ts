@@ -325,7 +325,11 @@ export function play(terms: ModelTerms, state: GameState, call: GameCall): Playe
   }
 }
 
-type Of<K extends GameCall['do'], C = GameCall> = C extends { readonly do: infer D } ? (K extends D ? C : never) : never;
+type Of<K extends GameCall['do'], C = GameCall> = C extends { readonly do: infer D }
+  ? K extends D
+    ? C
+    : never
+  : never;
 
 function playFreeze(terms: ModelTerms, state: GameState, { do: what, by }: Of<'freeze'>): Played {
   if (by !== GUARDIAN) return refuse('Unauthorized');
@@ -342,6 +346,9 @@ function playFreeze(terms: ModelTerms, state: GameState, { do: what, by }: Of<'f
 /** Why nobody can act on the claim any more. */
 function endedBy(terms: ModelTerms, state: GameState): string[] {
   const result = resultOf(terms, state);
+  // Of one that a second receipt killed both hold behind its end: the game asks Escrow only of what the clock leaves open.
+  const byReceiptOnly = state.reward === null && overdueOf(terms, state) === null;
+  if (result === 'dead' && byReceiptOnly && clockOf(state) > untilOf(terms, state)) return ['ClaimDead', 'ClaimFinal'];
   if (result === 'dead') return ['ClaimDead'];
   return result === 'final' ? ['ClaimFinal'] : [];
 }
@@ -359,7 +366,8 @@ function playDemand(terms: ModelTerms, state: GameState, { by, node, allowed }: 
   }
   if (refused.length > 0) return { refused };
   const before = state.made.filter((one) => !terms.nodes[one.node]!.free).length;
-  const multiple = free || before <= terms.freeDemands ? 0 : Math.floor((before - terms.freeDemands) / terms.demandsAStep);
+  const multiple =
+    free || before <= terms.freeDemands ? 0 : Math.floor((before - terms.freeDemands) / terms.demandsAStep);
   const made: Made = { node, demander: by, at: clock, multiple, answer: null, closed: false };
   return done(state, { made: [...state.made, made] }, [[by, 'deposits', baseOf(terms, node) * (1 + multiple)]]);
 }
@@ -428,8 +436,7 @@ function playClaim(terms: ModelTerms, state: GameState, call: Of<'claimBounty'>)
   if (reward === null || reward.to !== null) return refuse('BountyUnavailable');
   const clock = clockOf(state);
   const amount = terms.bounty + terms.gas;
-  if (clock > reward.until)
-    return done(state, { reward: { ...reward, to: 'burnt' } }, [['bounties', 'burnt', amount]]);
+  if (clock > reward.until) return done(state, { reward: { ...reward, to: 'burnt' } }, [['bounties', 'burnt', amount]]);
   const refused = unfounded(terms, state, call);
   const announced = announcedAt(state, call.fault, call.beneficiary);
   if (announced === null || announced >= reward.killedAt || clock < announced + terms.precommitDelay)

@@ -133,7 +133,9 @@ export class GamePlayer {
     const raw = this.job.header.committedAt + time;
     const error = await this.#mine(call.by as Party, await this.#callOf(call), raw);
     if (played.refused === null ? error !== null : error === null || !played.refused.includes(error))
-      throw new Error(`the model says ${played.refused?.join(' or ') ?? 'accepted'}, the contract ${error ?? 'accepted'}`);
+      throw new Error(
+        `the model says ${played.refused?.join(' or ') ?? 'accepted'}, the contract ${error ?? 'accepted'}`,
+      );
     const state = played.refused === null ? played.state : at;
     if (played.refused === null && call.do === 'demand') this.job.demanded.push(this.stage.nodes[call.node]!);
     await this.#compare(state);
@@ -146,12 +148,19 @@ export class GamePlayer {
     await provider.send('evm_setNextBlockTimestamp', [time]);
     const transaction = { from: addressOf(from), to, data, gas: '0xf00000' };
     const hash = (await provider.send('eth_sendTransaction', [transaction])) as Hex;
-    const receipt = (await provider.send('eth_getTransactionReceipt', [hash])) as { status: string } | null;
-    if (receipt?.status === '0x1') return null;
+    if ((await this.#statusOf(hash)) === '0x1') return null;
     const tracer = { tracer: 'callTracer' };
     const trace = (await provider.send('debug_traceTransaction', [hash, tracer])) as { output?: string };
     const parsed = settlementErrors.parseError(trace.output ?? '0x');
     return parsed?.name ?? trace.output ?? '0x';
+  }
+
+  async #statusOf(hash: Hex): Promise<string> {
+    for (;;) {
+      const receipt = await this.fixture.provider.send('eth_getTransactionReceipt', [hash]);
+      if (receipt !== null) return (receipt as { status: string }).status;
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
   }
 
   async #compare(state: GameState): Promise<void> {
@@ -222,7 +231,10 @@ export class GamePlayer {
       case 'settle':
         return escrow.settleCall([job]);
       case 'close':
-        return game!.closeDemandsCall(job.claim, call.nodes.map((node) => nodeId(stage.nodes[node]!)));
+        return game!.closeDemandsCall(
+          job.claim,
+          call.nodes.map((node) => nodeId(stage.nodes[node]!)),
+        );
       case 'equivocate':
         return this.#equivocation(call.by as Party);
       case 'freeze':

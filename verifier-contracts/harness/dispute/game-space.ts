@@ -6,7 +6,8 @@
  *   free     anybody calls anything, `calls` calls in all; after each one every unit of money is its owner's by the facts, what
  *            ended stays ended, and from every state all money comes out.
  *   honest   in each tick an adversary calls, then the honest ones, then he again, `calls` calls in all; he is everybody
- *            else. Ends are judged by what the honest ones were promised.
+ *            else. Answers of a dishonest executor are not counted, so that games go down to the chunk whatever else he
+ *            does. Ends are judged by what the honest ones were promised.
  * Helpers are alike, and so are challengers of the free space: of games that differ in their names one is played.
  */
 import {
@@ -49,7 +50,12 @@ export const SMALL: ModelTerms = {
   // The second demand below a root is the last one without a surcharge.
   freeDemands: 1,
   demandsAStep: 1,
-  nodes: [node('trace', 0, null, 10, 5), node('tensor', 1, 0, 100, 55), node('chunk', 2, 1, 1_000), node('other', 2, 1, 1_000)],
+  nodes: [
+    node('trace', 0, null, 10, 5),
+    node('tensor', 1, 0, 100, 55),
+    node('chunk', 2, 1, 1_000),
+    node('other', 2, 1, 1_000),
+  ],
   outputCost: 10_000,
   price: 3_000_000,
   surcharge: 200_000,
@@ -78,7 +84,7 @@ export interface Explored {
   /** Calls that were played, refused ones included. */
   readonly played: number;
   readonly ends: number;
-  /** What calls were refused with, and what they did. */
+  /** Free: what calls were refused with, and what they did. Honest: how the games ended. */
   readonly labels: ReadonlySet<string>;
 }
 
@@ -108,7 +114,9 @@ function keyOf(state: GameState): string {
   );
   // The order in which answered ones were made is of no more use.
   const waiting = state.made.flatMap(({ answer, node: n }) => (answer === null ? [n] : []));
-  const outputs = state.outputs.map(({ part, at, answer }) => [part, answer === null ? at : short(answer.payee)].join(''));
+  const outputs = state.outputs.map(({ part, at, answer }) =>
+    [part, answer === null ? at : short(answer.payee)].join(''),
+  );
   const precommits = state.precommits.map(({ fault, beneficiary, at }) => [fault, short(beneficiary), at].join(''));
   const killed = reward === null ? '' : `${reward.killedAt}${reward.to ?? ''}`;
   const ended = order.is === 'slashed' ? `${order.cause}${short(order.gasTo)}${order.stands ? 1 : 0}` : order.is;
@@ -173,7 +181,7 @@ function named(state: GameState, first: Owner, second: Owner): Owner[] {
   return seen ? [first, second] : [first];
 }
 
-function freeCalls(terms: ModelTerms, state: GameState): GameCall[] {
+export function freeCalls(terms: ModelTerms, state: GameState): GameCall[] {
   const challengers = named(state, 'watcher', 'hostile');
   const helpers = named(state, 'helper', 'stranger');
   const calls: GameCall[] = [];
@@ -194,9 +202,13 @@ function freeCalls(terms: ModelTerms, state: GameState): GameCall[] {
 /** Steps from a way: by calls of whoever plays, and by time. */
 type Expand = (way: Way, take: (next: Way) => void, count: () => void) => void;
 
-function explore(terms: ModelTerms, calls: number, expand: Expand, end: (state: GameState, way: Way) => void): Explored {
+function explore(
+  terms: ModelTerms,
+  calls: number,
+  expand: Expand,
+  end: (state: GameState, way: Way) => void,
+): Omit<Explored, 'labels'> {
   const seen = new Set<string>();
-  const labels = new Set<string>();
   let [played, ends] = [0, 0];
   // A layer for each number of calls left, so that a state is met first with the most of them.
   const layers: Way[][] = Array.from({ length: calls + 1 }, () => []);
@@ -218,7 +230,7 @@ function explore(terms: ModelTerms, calls: number, expand: Expand, end: (state: 
       expand(way, take, () => played++);
     }
   }
-  return { states: seen.size, played, ends, labels };
+  return { states: seen.size, played, ends };
 }
 
 /** @throws Violation */
@@ -251,15 +263,22 @@ export type Rules = typeof play;
 /** What the honest ones call next; null: nothing in this tick. */
 type Honest = (terms: ModelTerms, state: GameState) => GameCall | null;
 
+/** What he may call; of what is uncounted as much as he likes, since each such call can be made once. */
+type Hostile = (state: GameState) => { readonly counted: readonly GameCall[]; readonly uncounted: readonly GameCall[] };
+
+/** What was promised and is not so at the end, when all that can be paid out is; null: nothing. */
+type Judge = (terms: ModelTerms, state: GameState) => string | null;
+
 /** @throws Violation */
 function exploreHonest(
   calls: number,
   terms: ModelTerms,
   honest: Honest,
-  hostile: (state: GameState) => GameCall[],
-  judge: (state: GameState, way: () => string[]) => void,
+  hostile: Hostile,
+  judge: Judge,
   rules: Rules,
 ): Explored {
+  const labels = new Set<string>();
   const expand: Expand = (way, take, count) => {
     const { state, phase, left } = way;
     // After his calls: in phase 0 the honest ones move, in phase 1 the tick ends.
@@ -269,7 +288,10 @@ function exploreHonest(
         const result = rules(terms, moved.state, call);
         count();
         if (result.refused !== null)
-          throw new Violation(`refused to an honest one: ${result.refused.join()}`, [...wayTo(moved), write(state.time, call)]);
+          throw new Violation(`refused to an honest one: ${result.refused.join()}`, [
+            ...wayTo(moved),
+            write(state.time, call),
+          ]);
         const before = moved;
         moved = { ...moved, state: result.state, before, step: write(state.time, call) };
         checkStep(terms, before.state, result.state, () => wayTo(moved));
@@ -280,20 +302,30 @@ function exploreHonest(
       checkStep(terms, state, later, () => wayTo(way));
       take({ state: later, phase: 0, left, before: way, step: '' });
     }
-    if (left === 0) return;
-    for (const call of hostile(state)) {
+    const { counted, uncounted } = hostile(state);
+    for (const call of left === 0 ? uncounted : [...uncounted, ...counted]) {
       const result = rules(terms, state, call);
       count();
       if (result.refused !== null) continue;
-      const next = { state: result.state, phase, left: left - 1, before: way, step: write(state.time, call) };
+      const rest = uncounted.includes(call) ? left : left - 1;
+      const next = { state: result.state, phase, left: rest, before: way, step: write(state.time, call) };
       checkStep(terms, state, result.state, () => wayTo(next));
       take(next);
     }
   };
-  return explore(terms, calls, expand, (state, way) => {
+  const explored = explore(terms, calls, expand, (state, way) => {
     const wound = windUp(terms, state, () => wayTo(way));
-    judge(wound, () => wayTo(way));
+    const broken = judge(terms, wound);
+    if (broken !== null) throw new Violation(broken, wayTo(way));
+    labels.add(endOf(wound));
   });
+  return { ...explored, labels };
+}
+
+/** By what an order ended, and who has the bounty. */
+export function endOf({ order, reward, timedOut }: GameState): string {
+  if (order.is !== 'slashed') return order.is;
+  return [order.cause, reward?.to ?? timedOut].filter((part) => part !== null).join(' to ');
 }
 
 /** He has no key of the executor's, and no fault to show. */
@@ -309,27 +341,40 @@ function accusations(terms: ModelTerms, state: GameState): GameCall[] {
 }
 
 /**
+ * What the executor of a right claim calls next; null: nothing now.
+ * @param wait from a demand to his answer
+ */
+export function executorCall(state: GameState, wait: number): GameCall | null {
+  const clock = clockOf(state);
+  const due = waitingOf(state).find(({ at }) => clock >= at + wait);
+  if (due !== undefined) return { do: 'answer', by: EXECUTOR, node: due.node };
+  const part = state.outputs.find(({ at, answer }) => answer === null && clock >= at + wait);
+  if (part !== undefined && state.order.is === 'bound') return { do: 'answerOutput', by: EXECUTOR, part: part.part };
+  return null;
+}
+
+/** He is paid his price and the table cost of every answer, and nobody gains by accusing. */
+export const judgeExecutor: Judge = (terms, { order, made, outputs, money }) => {
+  if (order.is !== 'paid') return 'an honest executor is not paid';
+  const costs = made.reduce((sum, { node: n }) => sum + terms.nodes[n]!.cost, 0);
+  const earned = terms.amount - terms.fee + terms.lock + costs + terms.outputCost * outputs.length;
+  if (money[EXECUTOR] !== earned) return `he has ${money[EXECUTOR]}, not ${earned}`;
+  return Object.keys(ROLES).some((other) => (money[other] ?? 0) > 0) ? 'accusing pays' : null;
+};
+
+/**
  * A right claim, accused at will.
  * @param wait of the executor, from a demand to his answer: at most half of A
  * @throws Violation where he is slashed, or not paid his price and the table cost of every answer
  */
-export function exploreHonestExecutor(calls: number, wait: number, terms: ModelTerms = SMALL, rules: Rules = play): Explored {
-  const executor: Honest = (_, state) => {
-    const clock = clockOf(state);
-    const due = waitingOf(state).find(({ at }) => clock >= at + wait);
-    if (due !== undefined) return { do: 'answer', by: EXECUTOR, node: due.node };
-    const part = state.outputs.find(({ at, answer }) => answer === null && clock >= at + wait);
-    if (part !== undefined && state.order.is === 'bound') return { do: 'answerOutput', by: EXECUTOR, part: part.part };
-    return null;
-  };
-  const judge = (state: GameState, way: () => string[]): void => {
-    if (state.order.is !== 'paid') throw new Violation('an honest executor is not paid', way());
-    const costs = state.made.reduce((sum, made) => sum + terms.nodes[made.node]!.cost, 0);
-    const earned = terms.amount - terms.fee + terms.lock + costs + terms.outputCost * state.outputs.length;
-    if (state.money[EXECUTOR] !== earned) throw new Violation(`he has ${state.money[EXECUTOR]}, not ${earned}`, way());
-    if ((state.money['hostile'] ?? 0) > 0) throw new Violation('accusing pays', way());
-  };
-  return exploreHonest(calls, terms, executor, (state) => accusations(terms, state), judge, rules);
+export function exploreHonestExecutor(
+  calls: number,
+  wait: number,
+  terms: ModelTerms = SMALL,
+  rules: Rules = play,
+): Explored {
+  const hostile: Hostile = (state) => ({ counted: accusations(terms, state), uncounted: [] });
+  return exploreHonest(calls, terms, (_, state) => executorCall(state, wait), hostile, judgeExecutor, rules);
 }
 
 /** Since when he has announced something. */
@@ -370,38 +415,51 @@ export function watcherCall(terms: ModelTerms, state: GameState, chain: readonly
 function defences(terms: ModelTerms, state: GameState): GameCall[] {
   const calls: GameCall[] = [];
   for (const [n] of terms.nodes.entries()) calls.push({ do: 'demand', by: 'hostile', node: n });
-  for (const { node: n } of waitingOf(state)) calls.push({ do: 'answer', by: 'hostile', node: n });
   for (const fault of [0, 1]) {
     const own = { by: 'hostile', fault, beneficiary: 'hostile' } as const;
     calls.push({ do: 'precommit', ...own }, { do: 'prove', ...own }, { do: 'claimBounty', ...own });
   }
+  if (announced(state, 'watcher') < Infinity)
+    calls.push({ do: 'precommit', by: 'hostile', fault: 0, beneficiary: 'watcher' });
   for (const what of ['timeout', 'settle', 'equivocate'] as const) calls.push({ do: what, by: 'hostile' });
   calls.push({ do: 'demandOutput', by: REQUESTER, part: 0 }, { do: 'answerOutput', by: 'hostile', part: 0 });
   calls.push({ do: 'close', by: 'hostile', nodes: allNodes(state) });
   return calls;
 }
 
+/** The claim is dead, its order not paid, and he has lost nothing, nor a bounty that is his. */
+export const judgeWatcher: Judge = (terms, state) => {
+  const by = 'watcher';
+  const { reward, order, timedOut } = state;
+  if (resultOf(terms, state) !== 'dead' || order.is !== 'slashed') return 'a wrong claim lives';
+  const gained = state.money[by] ?? 0;
+  if (gained < 0) return `the watcher has lost ${-gained}`;
+  if (reward !== null && announced(state, by) < reward.killedAt && gained === 0) {
+    // Who got it had announced in the same tick or before.
+    if (!(announced(state, reward.to!) <= announced(state, by))) return 'his bounty went elsewhere';
+  }
+  return order.cause === 'clock' && timedOut === by && gained < terms.bounty ? 'a timeout did not pay him' : null;
+};
+
 /**
  * A wrong claim and one watcher: he asks for the trace, the tensor and the chunk, announces and proves.
  * @param start his first tick
+ * @param chain nodes that he needs, in his order
  * @throws Violation where the claim lives, he loses money, or a bounty that is his goes elsewhere
  */
-export function exploreHonestWatcher(calls: number, start: number, terms: ModelTerms = SMALL, rules: Rules = play): Explored {
-  const by = 'watcher';
-  const watcher: Honest = (_, state) => (clockOf(state) < start ? null : watcherCall(terms, state, [0, 1, 2]));
-  const judge = (state: GameState, way: () => string[]): void => {
-    if (resultOf(terms, state) !== 'dead') throw new Violation('a wrong claim lives', way());
-    if ((state.money[by] ?? 0) < 0) throw new Violation(`the watcher has lost ${state.money[by]}`, way());
-    const gained = state.money[by] ?? 0;
-    const { reward, order } = state;
-    if (reward !== null && announced(state, by) < reward.killedAt && gained === 0) {
-      // Who got it had announced in the same tick or before.
-      if (!(announced(state, reward.to!) <= announced(state, by))) throw new Violation('his bounty went elsewhere', way());
-    }
-    if (order.is === 'slashed' && order.cause === 'clock' && state.timedOut === by && gained < terms.bounty)
-      throw new Violation('a timeout did not pay him', way());
-  };
-  return exploreHonest(calls, terms, watcher, (state) => defences(terms, state), judge, rules);
+export function exploreHonestWatcher(
+  calls: number,
+  start: number,
+  chain: readonly number[] = [0, 1, 2],
+  terms: ModelTerms = SMALL,
+  rules: Rules = play,
+): Explored {
+  const watcher: Honest = (_, state) => (clockOf(state) < start ? null : watcherCall(terms, state, chain));
+  const hostile: Hostile = (state) => ({
+    counted: defences(terms, state),
+    uncounted: waitingOf(state).map(({ node: n }) => ({ do: 'answer', by: 'hostile', node: n })),
+  });
+  return exploreHonest(calls, terms, watcher, hostile, judgeWatcher, rules);
 }
 
 // --- What a call met: the same names at all times and amounts
@@ -480,14 +538,21 @@ export function labelsOf(
   return ['', ...classes].map((at) => [call.do, result, outcome, at].join(' | '));
 }
 
-const ROLES: Readonly<Record<Owner, string>> = { watcher: 'challenger', hostile: 'challenger', helper: 'helper', stranger: 'helper' };
+const ROLES: Readonly<Record<Owner, string>> = {
+  watcher: 'challenger',
+  hostile: 'challenger',
+  helper: 'helper',
+  stranger: 'helper',
+};
 
 function gainers(before: GameState, after: GameState, call: GameCall): string {
   const gained = Object.keys(after.money).filter((owner) => (after.money[owner] ?? 0) > (before.money[owner] ?? 0));
   const roles = [...new Set(gained.map((owner) => ROLES[owner] ?? owner))].sort();
   if (call.do !== 'answer' && call.do !== 'answerOutput') return `to ${roles.join(', ')}`;
   const list = call.do === 'answer' ? after.made : after.outputs;
-  const one = list.find((made) => ('node' in made ? made.node : made.part) === ('node' in call ? call.node : call.part));
+  const one = list.find(
+    (made) => ('node' in made ? made.node : made.part) === ('node' in call ? call.node : call.part),
+  );
   const payee = one!.answer!.payee;
   return `for ${ROLES[payee] ?? payee}`;
 }
