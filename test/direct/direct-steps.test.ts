@@ -1,6 +1,5 @@
 /** What the direct verifier computes on its way, against the functions of prover/plan that it stands for. */
-import type {
-  Contract} from 'ethers';
+import type { Contract } from 'ethers';
 import {
   ContractFactory,
   hexlify,

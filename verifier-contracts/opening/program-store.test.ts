@@ -1,6 +1,6 @@
 /** ProgramStore.sol: what it takes, that it is what the bytes say, and that nobody else can put anything there. */
 import { concat, ContractFactory, hexlify, keccak256, toBeHex, Wallet, type InterfaceAbi } from 'ethers';
-import type { ContractTransactionResponse, JsonRpcProvider , Contract} from 'ethers';
+import type { ContractTransactionResponse, JsonRpcProvider, Contract } from 'ethers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { randomCase } from '../../prover/audit/cases.js';
 import { Draw } from '../../prover/audit/draw.js';
