@@ -637,15 +637,15 @@ export const ERROR_CODES = {
     what: 'A stored file cannot be read or written.',
     mend: 'Check free space and permissions of the data directory.',
   },
-  TENSOR_FILE_INVALID: {
-    kind: 'usage',
-    what: 'A file does not hold the tensors that the model says.',
-    mend: 'Get the file again, for this model and root.',
-  },
   TAMPER_INVALID: {
     kind: 'usage',
     what: 'A lie to be told for a demonstration names no element that can be changed like that.',
     mend: 'Choose another operator, element or delta; the message names what is allowed.',
+  },
+  TENSOR_FILE_INVALID: {
+    kind: 'usage',
+    what: 'A file does not hold the tensors that the model says.',
+    mend: 'Get the file again, for this model and root.',
   },
   TRACE_CORRUPT: {
     kind: 'infrastructure',

@@ -28,7 +28,7 @@ import { hexToBytes } from '@noble/hashes/utils.js';
 import { AssayError } from '../../common/errors.js';
 import { decodeElements, elementWidth, Preimage, toHex } from '../../graph/commitment/encoding.js';
 import { valueFromOpening } from '../../graph/commitment/merkle.js';
-import { digestOfRoots } from '../../graph/commitment/model-digest.js';
+import { digestOfRoots } from '../../graph/commitment/digest-of-roots.js';
 import { TAG } from '../../graph/commitment/tags.js';
 import {
   CHUNK_ELEMENTS,

@@ -1,12 +1,8 @@
 /** A bundle as a dispute sees it: descriptors and constants with the openings that show them under modelDigest. */
 import { AssayError } from '../../common/errors.js';
 import { Preimage, toHex } from '../../graph/commitment/encoding.js';
-import {
-  digestOfRoots,
-  modelDescriptors,
-  narrowestRange,
-  type IdentifiedModel,
-} from '../../graph/commitment/model-digest.js';
+import { digestOfRoots } from '../../graph/commitment/digest-of-roots.js';
+import { modelDescriptors, narrowestRange, type IdentifiedModel } from '../../graph/commitment/model-digest.js';
 import { TAG } from '../../graph/commitment/tags.js';
 import type { CommittedInfo } from '../../graph/commitment/tensor-root.js';
 import { slotsOf } from '../../graph/integer/operands.js';

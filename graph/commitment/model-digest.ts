@@ -45,14 +45,13 @@ import type {
   TensorInfo,
   Window2d,
 } from '../integer/types.js';
-import { AssayError } from '../../common/errors.js';
-import { fromHex, Preimage, toHex } from './encoding.js';
+import { Preimage, toHex } from './encoding.js';
 import { HASH_BYTES, merkleValue } from './merkle.js';
 import { TAG } from './tags.js';
 import { commitTableRoot } from './commit-table.js';
+import { digestOfRoots, type ModelRoots } from './digest-of-roots.js';
 import { tensorRootBytes } from './tensor-root.js';
 
-const ARITHMETIC_INTEGER = 1;
 const ZERO_HASH = new Uint8Array(HASH_BYTES);
 /** Stands for the slot of a tensor that has none. */
 export const NO_SLOT = 2 ** 32 - 1;
@@ -205,13 +204,6 @@ function describeNode(out: Preimage, node: IntegerNode, graph: IntegerGraph, con
 /** What a model's identity covers. */
 export type IdentifiedModel = Pick<Bundle, 'graph' | 'inputs' | 'outputs' | 'modelKeyHash' | 'committedSlots'>;
 
-export interface ModelRoots {
-  readonly graphRoot: string;
-  readonly weightsRoot: string;
-  readonly opCount: number;
-  readonly digest: string;
-}
-
 /** Canonical descriptor bytes, and the roots of all constants. */
 export function modelDescriptors({ graph, inputs, outputs, committedSlots }: IdentifiedModel): {
   descriptors: Uint8Array[];
@@ -269,30 +261,6 @@ export function modelRoots(model: IdentifiedModel): ModelRoots {
   const opCount = slotsOf(model.graph).length - model.graph.inputs.length;
   const roots = { graphRoot: toHex(graphRoot), weightsRoot: toHex(weightsRoot), opCount };
   return { ...roots, digest: digestOfRoots(roots, model.modelKeyHash) };
-}
-
-/**
- * The digest from its preimage, for those who hold a model's key and not the model.
- * @param modelKeyHash 0x-hex of 32 bytes; absent where the model has no key.
- * @throws AssayError GRAPH_INVALID where a root is not 32 bytes of hex.
- */
-export function digestOfRoots(roots: Omit<ModelRoots, 'digest'>, modelKeyHash?: string): string {
-  const bytes = (name: string, hex: string): Uint8Array => {
-    const value = fromHex(hex, HASH_BYTES);
-    if (value === null)
-      throw new AssayError('GRAPH_INVALID', `${name} '${hex}' is not 0x and ${2 * HASH_BYTES} hex digits`);
-    return value;
-  };
-  const digest = new Preimage()
-    .raw(new TextEncoder().encode('assay/model/1'))
-    .u8(ARITHMETIC_INTEGER)
-    .raw(bytes('graphRoot', roots.graphRoot))
-    .raw(bytes('weightsRoot', roots.weightsRoot))
-    .u32(roots.opCount)
-    .raw(ZERO_HASH)
-    .raw(modelKeyHash === undefined ? ZERO_HASH : bytes('modelKeyHash', modelKeyHash))
-    .hash();
-  return toHex(digest);
 }
 
 /** Identity of a model, 0x-hex of 32 bytes. A whole bundle may be given. */

@@ -13,7 +13,8 @@ import { openArithmetic } from '../wasm/node-arithmetic.js';
 import { PROOF_PHASES } from './prove.js';
 import { ZkProver, type ProveJob } from './zk-prover.js';
 
-const SRS_POINTS = 2 ** 14;
+/** What a key of two models of this size takes. */
+const SRS_POINTS = 2 ** 17;
 let arithmetic: Arithmetic;
 let prover: ZkProver;
 const jobs = new Map<string, ProveJob>();

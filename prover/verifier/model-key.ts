@@ -9,7 +9,7 @@
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js';
-import { digestOfRoots, type ModelRoots } from '../../graph/commitment/model-digest.js';
+import { digestOfRoots, type ModelRoots } from '../../graph/commitment/digest-of-roots.js';
 import { programHash } from '../program/encode-program.js';
 import type { Program } from '../program/types.js';
 

@@ -3,6 +3,7 @@ import { sizeOf } from '../../tensor.js';
 import type { CommittedInfo } from '../tensor-root.js';
 import { TAG } from '../tags.js';
 import { CHUNK_ELEMENTS } from '../chunk-size.js';
+import { useFastKeccak } from '../keccak.js';
 import { BLOCK_CHUNKS, JOB_BYTES } from './layout.js';
 import { arenaAt, hashKernels, hashMemory, hashModule, PAGE_BYTES, scratchAt } from './hash-kernels.js';
 import type { HashKernels, HashMemory } from './hash-kernels.js';
@@ -117,3 +118,6 @@ export function fastMerkleValue(tag: number, leaves: readonly Uint8Array[]): Uin
 export function fastKeccak(bytes: Uint8Array, length = bytes.length): Uint8Array | null {
   return length > MOST_BYTES ? null : (ownKernels()?.keccak(bytes, length) ?? null);
 }
+
+// Whoever imports the kernels has them; a verifier in a browser does not.
+useFastKeccak(fastKeccak);

@@ -584,7 +584,9 @@ export async function startGame(judge?: GameOptions['step']): Promise<GameFixtur
   const { escrow, domain } = client;
   const send = async (party: Party, call: Call): Promise<void> => {
     const transaction = { ...call, ...(call.value === undefined ? {} : { value: `0x${call.value.toString(16)}` }) };
-    await provider.send('eth_sendTransaction', [{ from: addressOf(party), ...transaction, gas: '0xf00000' }]);
+    const asked = { from: addressOf(party), ...transaction, gas: '0xf00000' };
+    // Mined, before anybody takes a snapshot.
+    await provider.waitForTransaction((await provider.send('eth_sendTransaction', [asked])) as string);
   };
   for (const party of PARTIES) {
     await send(party, escrow.wrapCall(FREE));
