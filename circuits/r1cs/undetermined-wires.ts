@@ -125,9 +125,9 @@ class Search {
   run(): void {
     do {
       while (this.queue.length > 0) {
-        const todo = this.queue;
+        const waiting = this.queue;
         this.queue = [];
-        for (const constraint of todo) this.single(constraint);
+        for (const constraint of waiting) this.single(constraint);
       }
       this.linear();
     } while (this.queue.length > 0);

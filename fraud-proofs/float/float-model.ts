@@ -14,9 +14,15 @@
  * Constants are committed as tensors of one item (commit-tensor.ts) as in memory; a descriptor holds their roots, and
  * weightsRoot has them in order of appearance. An absent bias is 32 zero bytes.
  */
+import {
+  ARITHMETIC,
+  descriptorLeaf,
+  digestOfRoots,
+  graphRootOf,
+  weightsRootOf,
+} from '../../graph/commitment/digest-of-roots.js';
 import { Preimage, toHex } from '../../graph/commitment/encoding.js';
-import { HASH_BYTES, merkleValue } from '../../graph/commitment/merkle.js';
-import { TAG } from '../../graph/commitment/tags.js';
+import { HASH_BYTES } from '../../graph/commitment/merkle.js';
 import type { Window2d } from '../../graph/integer/types.js';
 import { commitTensor, type CommittedTensor } from './commit-tensor.js';
 import {
@@ -29,7 +35,6 @@ import {
   type FloatValue,
 } from './types.js';
 
-const ARITHMETIC_FLOAT32 = 2;
 const ZERO_HASH = new Uint8Array(HASH_BYTES);
 
 /** Codes are for ever, and none is one of the integer graph. */
@@ -127,28 +132,11 @@ export function floatModel(graph: FloatGraph): FloatModel {
     }),
     ...outputs.map(({ name, value }) => new Preimage().u32(value).text(name)),
   ].map((out) => out.done());
-  const descriptorLeaves = descriptors.map((bytes, i) =>
-    new Preimage().u8(TAG.descriptor).u32(i).u32(bytes.length).raw(bytes).hash(),
-  );
-  const graphRoot = new Preimage()
-    .u8(TAG.graphRoot)
-    .u32(descriptors.length)
-    .raw(merkleValue(TAG.graphNode, descriptorLeaves))
-    .hash();
-  const constantLeaves = constants.map((root, i) => new Preimage().u8(TAG.constant).u32(i).raw(root).hash());
-  const weightsRoot = new Preimage()
-    .u8(TAG.weightsRoot)
-    .u32(constants.length)
-    .raw(merkleValue(TAG.weightsNode, constantLeaves))
-    .hash();
-  const digest = new Preimage()
-    .raw(new TextEncoder().encode('assay/model/1'))
-    .u8(ARITHMETIC_FLOAT32)
-    .raw(graphRoot)
-    .raw(weightsRoot)
-    .u32(nodes.length)
-    .raw(ZERO_HASH)
-    .raw(ZERO_HASH)
-    .hash();
-  return { descriptors, descriptorLeaves, graphRoot, weightsRoot, opCount: nodes.length, digest: toHex(digest) };
+  const descriptorLeaves = descriptors.map(descriptorLeaf);
+  const graphRoot = graphRootOf(descriptorLeaves);
+  const weightsRoot = weightsRootOf(constants);
+  const opCount = nodes.length;
+  const roots = { graphRoot: toHex(graphRoot), weightsRoot: toHex(weightsRoot), opCount };
+  const digest = digestOfRoots(roots, undefined, ARITHMETIC.float32);
+  return { descriptors, descriptorLeaves, graphRoot, weightsRoot, opCount, digest };
 }

@@ -46,10 +46,9 @@ import type {
   Window2d,
 } from '../integer/types.js';
 import { Preimage, toHex } from './encoding.js';
-import { HASH_BYTES, merkleValue } from './merkle.js';
-import { TAG } from './tags.js';
+import { HASH_BYTES } from './merkle.js';
 import { commitTableRoot } from './commit-table.js';
-import { digestOfRoots, type ModelRoots } from './digest-of-roots.js';
+import { descriptorLeaf, digestOfRoots, graphRootOf, weightsRootOf, type ModelRoots } from './digest-of-roots.js';
 import { tensorRootBytes } from './tensor-root.js';
 
 const ZERO_HASH = new Uint8Array(HASH_BYTES);
@@ -244,20 +243,8 @@ export function modelDescriptors({ graph, inputs, outputs, committedSlots }: Ide
 /** The digest and the roots under it. The graph must have passed `validateGraph`, with one port per input and output. */
 export function modelRoots(model: IdentifiedModel): ModelRoots {
   const { descriptors, constants } = modelDescriptors(model);
-  const descriptorLeaves = descriptors.map((bytes, i) =>
-    new Preimage().u8(TAG.descriptor).u32(i).u32(bytes.length).raw(bytes).hash(),
-  );
-  const graphRoot = new Preimage()
-    .u8(TAG.graphRoot)
-    .u32(descriptors.length)
-    .raw(merkleValue(TAG.graphNode, descriptorLeaves))
-    .hash();
-  const constantLeaves = constants.map((root, i) => new Preimage().u8(TAG.constant).u32(i).raw(root).hash());
-  const weightsRoot = new Preimage()
-    .u8(TAG.weightsRoot)
-    .u32(constants.length)
-    .raw(merkleValue(TAG.weightsNode, constantLeaves))
-    .hash();
+  const graphRoot = graphRootOf(descriptors.map(descriptorLeaf));
+  const weightsRoot = weightsRootOf(constants);
   const opCount = slotsOf(model.graph).length - model.graph.inputs.length;
   const roots = { graphRoot: toHex(graphRoot), weightsRoot: toHex(weightsRoot), opCount };
   return { ...roots, digest: digestOfRoots(roots, model.modelKeyHash) };
