@@ -180,7 +180,7 @@ export class GameFixture {
     await this.provider.send('evm_setNextBlockTimestamp', [when]);
     const transaction = { from: addressOf(from), to, data, gas: '0xf00000' };
     const hash = (await this.provider.send('eth_sendTransaction', [transaction])) as Hex;
-    const receipt = await this.#receipt(hash);
+    const receipt = await minedReceipt(this.provider, hash);
     if (receipt.status !== '0x1') {
       const trace = (await this.provider.send('debug_traceTransaction', [hash, { tracer: 'callTracer' }])) as {
         output?: string;
@@ -193,18 +193,6 @@ export class GameFixture {
       return [{ name, args: args.toObject() }];
     });
     return { gasUsed: BigInt(receipt.gasUsed), time: when, hash, events };
-  }
-
-  async #receipt(hash: Hex): Promise<{ status: string; gasUsed: string; logs: MinedLog[] }> {
-    for (;;) {
-      const receipt = (await this.provider.send('eth_getTransactionReceipt', [hash])) as {
-        status: string;
-        gasUsed: string;
-        logs: MinedLog[];
-      } | null;
-      if (receipt !== null) return receipt;
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
   }
 
   async passTo(time: number): Promise<void> {
@@ -528,6 +516,24 @@ interface MinedLog {
   readonly data: string;
 }
 
+interface MinedReceipt {
+  readonly status: string;
+  readonly gasUsed: string;
+  readonly logs: MinedLog[];
+}
+
+/**
+ * Asks until the transaction is mined. The provider's own waitForTransaction compares the receipt with a height that it
+ * asked for before: on a chain that mines with each transaction it can wait for a next block that never comes.
+ */
+export async function minedReceipt(provider: JsonRpcProvider, hash: Hex): Promise<MinedReceipt> {
+  for (;;) {
+    const receipt = (await provider.send('eth_getTransactionReceipt', [hash])) as MinedReceipt | null;
+    if (receipt !== null) return receipt;
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
 /** The name of what a call is refused with; 'accepted' where it is not. */
 export async function refusal(call: Promise<unknown>): Promise<string> {
   try {
@@ -586,7 +592,7 @@ export async function startGame(judge?: GameOptions['step']): Promise<GameFixtur
     const transaction = { ...call, ...(call.value === undefined ? {} : { value: `0x${call.value.toString(16)}` }) };
     const asked = { from: addressOf(party), ...transaction, gas: '0xf00000' };
     // Mined, before anybody takes a snapshot.
-    await provider.waitForTransaction((await provider.send('eth_sendTransaction', [asked])) as string);
+    await minedReceipt(provider, (await provider.send('eth_sendTransaction', [asked])) as Hex);
   };
   for (const party of PARTIES) {
     await send(party, escrow.wrapCall(FREE));

@@ -13,6 +13,7 @@ import {
   allowed,
   found,
   gamePolicy,
+  minedReceipt,
   notAllowed,
   notFound,
   wallets,
@@ -148,19 +149,11 @@ export class GamePlayer {
     await provider.send('evm_setNextBlockTimestamp', [time]);
     const transaction = { from: addressOf(from), to, data, gas: '0xf00000' };
     const hash = (await provider.send('eth_sendTransaction', [transaction])) as Hex;
-    if ((await this.#statusOf(hash)) === '0x1') return null;
+    if ((await minedReceipt(provider, hash)).status === '0x1') return null;
     const tracer = { tracer: 'callTracer' };
     const trace = (await provider.send('debug_traceTransaction', [hash, tracer])) as { output?: string };
     const parsed = settlementErrors.parseError(trace.output ?? '0x');
     return parsed?.name ?? trace.output ?? '0x';
-  }
-
-  async #statusOf(hash: Hex): Promise<string> {
-    for (;;) {
-      const receipt = await this.fixture.provider.send('eth_getTransactionReceipt', [hash]);
-      if (receipt !== null) return (receipt as { status: string }).status;
-      await new Promise((resolve) => setTimeout(resolve, 2));
-    }
   }
 
   async #compare(state: GameState): Promise<void> {
