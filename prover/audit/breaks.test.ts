@@ -39,16 +39,20 @@ describe('a padding cell read through a contracted axis', () => {
   it('would be accepted if axes were read without their mask', async () => {
     vi.doMock('../plan/functional.js', async (original) => {
       const real = await original<typeof Functional>();
-      const pushWeights: typeof real.pushWeights = (factors, blocks) => {
-        const pushed = real.pushWeights(factors, blocks);
-        return {
-          ...pushed,
-          factors: pushed.factors.map((factor) =>
-            factor.weight.kind === 'bits' ? { ...factor, sides: factor.sides.map(padded) } : factor,
-          ),
+      const functionalsOver: typeof real.functionalsOver = (field) => {
+        const formulas = real.functionalsOver(field);
+        const pushWeights: typeof formulas.pushWeights = (factors, blocks) => {
+          const pushed = formulas.pushWeights(factors, blocks);
+          return {
+            ...pushed,
+            factors: pushed.factors.map((factor) =>
+              factor.weight.kind === 'bits' ? { ...factor, sides: factor.sides.map(padded) } : factor,
+            ),
+          };
         };
+        return { ...formulas, pushWeights };
       };
-      return { ...real, pushWeights };
+      return { ...real, functionalsOver };
     });
     // What the prover then sums: the operand at every corner, as its functional says.
     vi.doMock('../reference/product-tables.js', async (original) => {
@@ -81,11 +85,15 @@ describe('words of another input completed by padding cells', () => {
   it('would be accepted if the weights of words had no mask', async () => {
     vi.doMock('../plan/inputs.js', async (original) => {
       const real = await original<typeof Inputs>();
-      const packedWeights: typeof real.packedWeights = (...args) => {
-        const { batch, factors } = real.packedWeights(...args);
-        return { batch, factors: factors.map((factor) => ({ ...factor, sides: factor.sides.map(padded) })) };
+      const inputsOver: typeof real.inputsOver = (field) => {
+        const formulas = real.inputsOver(field);
+        const packedWeights: typeof formulas.packedWeights = (...args) => {
+          const { batch, factors } = formulas.packedWeights(...args);
+          return { batch, factors: factors.map((factor) => ({ ...factor, sides: factor.sides.map(padded) })) };
+        };
+        return { ...formulas, packedWeights };
       };
-      return { ...real, packedWeights };
+      return { ...real, inputsOver };
     });
     await expectAll((await attacks()).completeByPadding, null);
   });

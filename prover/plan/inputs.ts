@@ -8,11 +8,11 @@
  *   A(cell) = eq(r_e, word of the cell) base^(2^k - 1 - place in the word), zero on padding,
  * a product over the slot's bits: masked per axis, else a free padding cell could complete any other word.
  */
-import { add, mul, toField } from '../field/fr.js';
+import { FR, type Field } from '../field/field.js';
 import { bitsOf, bitsOfAxes, cellsOfItem } from '../program/layout.js';
 import type { InputSlot, Program } from '../program/types.js';
 import { sizeOf } from '../../graph/tensor.js';
-import { denseWeights, eqWeight, type AxisWeight, type Factor } from './functional.js';
+import { functionalsOver, type AxisWeight, type Factor } from './functional.js';
 
 const WORD_BITS = 128;
 
@@ -40,50 +40,6 @@ export function wordIndexBits(program: Program, input: InputSlot, batchBits: num
   return batchBits + bitsOfAxes(program.witness[input.slot]!.axes) - wordBits(program, input);
 }
 
-/** The weight A over the input's slot. */
-export function packedWeights(
-  program: Program,
-  input: InputSlot,
-  batchBits: number,
-  wordPoint: readonly bigint[],
-): { batch: AxisWeight; factors: Factor[] } {
-  const { axes } = program.witness[input.slot]!;
-  const indexBits = wordIndexBits(program, input, batchBits);
-  const total = batchBits + bitsOfAxes(axes);
-  const word = eqWeight(wordPoint.slice(wordPoint.length - indexBits)) as Extract<AxisWeight, { kind: 'bits' }>;
-  const bit = (position: number): { zero: bigint; one: bigint } =>
-    position < indexBits
-      ? { zero: word.zero[position]!, one: word.one[position]! }
-      : { zero: 1n << BigInt(input.cellBits * 2 ** (total - 1 - position)), one: 1n };
-  let at = 0;
-  const take = (count: number): AxisWeight => {
-    const bits = Array.from({ length: count }, () => bit(at++));
-    return { kind: 'bits', zero: bits.map(({ zero }) => zero), one: bits.map(({ one }) => one) };
-  };
-  const batch = take(batchBits);
-  const factors = axes.flatMap((side, axis): Factor[] =>
-    side === 1 ? [] : [{ axes: [axis], sides: [side], weight: take(bitsOf(side)) }],
-  );
-  return { batch, factors };
-}
-
-/** sum_e eq(r_e, e) w_e over the words of all items. */
-export function evaluateWords(
-  program: Program,
-  input: InputSlot,
-  batchBits: number,
-  items: readonly (readonly [number, bigint][])[],
-  wordPoint: readonly bigint[],
-): bigint {
-  const indexBits = wordIndexBits(program, input, batchBits);
-  const eq = denseWeights(eqWeight(wordPoint.slice(wordPoint.length - indexBits)), 2 ** indexBits);
-  const perItem = 2 ** (indexBits - batchBits);
-  return items.reduce(
-    (sum, words, item) => words.reduce((s, [index, word]) => add(s, mul(eq[item * perItem + index]!, word)), sum),
-    0n,
-  );
-}
-
 /** Input values of a batch, cut into items and packed. */
 export function packInput(
   program: Program,
@@ -101,6 +57,59 @@ export function packInput(
   );
 }
 
-/** The smallest value of an input, as a field element. */
-export const lowestOf = (program: Program, input: InputSlot): bigint =>
-  toField((program.tables[input.table] as { lo: number }).lo);
+/** The formulas over a field. */
+export function inputsOver<E>(field: Field<E>) {
+  const { zero, one, of, add, mul } = field;
+  const { denseWeights, eqWeight } = functionalsOver(field);
+
+  /** The weight A over the input's slot. */
+  function packedWeights(
+    program: Program,
+    input: InputSlot,
+    batchBits: number,
+    wordPoint: readonly E[],
+  ): { batch: AxisWeight<E>; factors: Factor<E>[] } {
+    const { axes } = program.witness[input.slot]!;
+    const indexBits = wordIndexBits(program, input, batchBits);
+    const total = batchBits + bitsOfAxes(axes);
+    const word = eqWeight(wordPoint.slice(wordPoint.length - indexBits)) as Extract<AxisWeight<E>, { kind: 'bits' }>;
+    const bit = (position: number): { zero: E; one: E } =>
+      position < indexBits
+        ? { zero: word.zero[position]!, one: word.one[position]! }
+        : { zero: of(1n << BigInt(input.cellBits * 2 ** (total - 1 - position))), one };
+    let at = 0;
+    const take = (count: number): AxisWeight<E> => {
+      const bits = Array.from({ length: count }, () => bit(at++));
+      return { kind: 'bits', zero: bits.map(({ zero }) => zero), one: bits.map(({ one }) => one) };
+    };
+    const batch = take(batchBits);
+    const factors = axes.flatMap((side, axis): Factor<E>[] =>
+      side === 1 ? [] : [{ axes: [axis], sides: [side], weight: take(bitsOf(side)) }],
+    );
+    return { batch, factors };
+  }
+
+  /** sum_e eq(r_e, e) w_e over the words of all items. */
+  function evaluateWords(
+    program: Program,
+    input: InputSlot,
+    batchBits: number,
+    items: readonly (readonly [number, E][])[],
+    wordPoint: readonly E[],
+  ): E {
+    const indexBits = wordIndexBits(program, input, batchBits);
+    const eq = denseWeights(eqWeight(wordPoint.slice(wordPoint.length - indexBits)), 2 ** indexBits);
+    const perItem = 2 ** (indexBits - batchBits);
+    return items.reduce(
+      (sum, words, item) => words.reduce((s, [index, word]) => add(s, mul(eq[item * perItem + index]!, word)), sum),
+      zero,
+    );
+  }
+
+  /** The smallest value of an input, as a field element. */
+  const lowestOf = (program: Program, input: InputSlot): E => of((program.tables[input.table] as { lo: number }).lo);
+
+  return { packedWeights, evaluateWords, lowestOf };
+}
+
+export const { packedWeights, evaluateWords, lowestOf } = inputsOver(FR);

@@ -13,7 +13,7 @@
  *   b = lo (LT(o + l) - LT(o)) + [S(o + h) - S(o + l) + (qLo - o)(LT(o + h) - LT(o + l))] + hi (LT(o + k) - LT(o + h)),
  * l the number of rows with q < lo and h the number with q <= hi.
  */
-import { add, mul, sub, toField } from '../field/fr.js';
+import { FR, type Field } from '../field/field.js';
 import { bitsOf } from './layout.js';
 import { LIMB_BITS, type Table } from './types.js';
 
@@ -121,67 +121,74 @@ export function tableRow(table: PlacedTable, i: number): { a: number; b: number 
   }
 }
 
-/** LT(X, d) and S(X, d) for 0 <= d <= 2^|X|. */
-export function prefixSums(point: readonly bigint[], d: number): { lt: bigint; s: bigint } {
-  // Suffix sums over a whole subcube below bit j: sum of eq = 1, sum of i eq = sum of 2^k x_k.
-  const n = point.length;
-  const whole = new Array<bigint>(n + 1).fill(0n);
-  for (let j = n - 1; j >= 0; j--) whole[j] = add(whole[j + 1]!, mul(toField(2 ** (n - 1 - j)), point[j]!));
-  if (d === 2 ** n) return { lt: 1n, s: whole[0]! };
-  let [lt, s, prefix, base] = [0n, 0n, 1n, 0];
-  for (let j = 0; j < n; j++) {
-    const x = point[j]!;
-    const weight = 2 ** (n - 1 - j);
-    if (Math.floor(d / weight) % 2 === 1) {
-      // Rows with this bit 0 and the bits above equal to those of d.
-      const here = mul(prefix, sub(1n, x));
-      lt = add(lt, here);
-      s = add(s, mul(here, add(toField(base), whole[j + 1]!)));
-      prefix = mul(prefix, x);
-      base += weight;
-    } else prefix = mul(prefix, sub(1n, x));
-  }
-  return { lt, s };
-}
-
-export interface TableExtensions {
-  readonly valid: bigint;
-  readonly a: bigint;
+export interface TableExtensions<E = bigint> {
+  readonly valid: E;
+  readonly a: E;
   /** Without the committed values. */
-  readonly b: bigint;
-  readonly tag: bigint;
+  readonly b: E;
+  readonly tag: E;
 }
 
-/** The extensions of mask, row columns and tag at a point of the table space. */
-export function evaluateTables(space: TableSpace, point: readonly bigint[]): TableExtensions {
-  let [valid, a, b, tag] = [0n, 0n, 0n, 0n];
-  const cache = new Map<number, { lt: bigint; s: bigint }>();
-  const prefix = (d: number): { lt: bigint; s: bigint } => {
-    const known = cache.get(d) ?? prefixSums(point, d);
-    cache.set(d, known);
-    return known;
-  };
-  /** Sum over rows [from, to) of eq, and of (row - offset + first) eq. */
-  const between = (from: number, to: number, shift: number): { ones: bigint; ramp: bigint } => {
-    const [start, end] = [prefix(from), prefix(to)];
-    const ones = sub(end.lt, start.lt);
-    return { ones, ramp: add(sub(end.s, start.s), mul(toField(shift), ones)) };
-  };
-  for (const table of space.tables) {
-    const { offset, rows } = table;
-    const first = table.kind === 'range' ? 0 : table.kind === 'input' ? table.lo : table.qLo;
-    const all = between(offset, offset + rows, first - offset);
-    valid = add(valid, all.ones);
-    tag = add(tag, mul(BigInt(table.tag), all.ones));
-    if (table.kind === 'input') b = add(b, all.ramp);
-    else a = add(a, all.ramp);
-    if (table.kind !== 'clamp') continue;
-    const clip = (count: number): number => Math.min(Math.max(count, 0), rows);
-    const below = offset + clip(table.lo - table.qLo);
-    const upTo = offset + clip(table.hi - table.qLo + 1);
-    b = add(b, mul(toField(table.lo), between(offset, below, 0).ones));
-    b = add(b, between(below, upTo, table.qLo - offset).ramp);
-    b = add(b, mul(toField(table.hi), between(upTo, offset + rows, 0).ones));
+/** The formulas over a field. */
+export function tablesOver<E>({ zero, one, of, add, mul, sub }: Field<E>) {
+  /** LT(X, d) and S(X, d) for 0 <= d <= 2^|X|. */
+  function prefixSums(point: readonly E[], d: number): { lt: E; s: E } {
+    // Suffix sums over a whole subcube below bit j: sum of eq = 1, sum of i eq = sum of 2^k x_k.
+    const n = point.length;
+    const whole = new Array<E>(n + 1).fill(zero);
+    for (let j = n - 1; j >= 0; j--) whole[j] = add(whole[j + 1]!, mul(of(2 ** (n - 1 - j)), point[j]!));
+    if (d === 2 ** n) return { lt: one, s: whole[0]! };
+    let [lt, s, prefix, base] = [zero, zero, one, 0];
+    for (let j = 0; j < n; j++) {
+      const x = point[j]!;
+      const weight = 2 ** (n - 1 - j);
+      if (Math.floor(d / weight) % 2 === 1) {
+        // Rows with this bit 0 and the bits above equal to those of d.
+        const here = mul(prefix, sub(one, x));
+        lt = add(lt, here);
+        s = add(s, mul(here, add(of(base), whole[j + 1]!)));
+        prefix = mul(prefix, x);
+        base += weight;
+      } else prefix = mul(prefix, sub(one, x));
+    }
+    return { lt, s };
   }
-  return { valid, a, b, tag };
+
+  /** The extensions of mask, row columns and tag at a point of the table space. */
+  function evaluateTables(space: TableSpace, point: readonly E[]): TableExtensions<E> {
+    let [valid, a, b, tag] = [zero, zero, zero, zero];
+    const cache = new Map<number, { lt: E; s: E }>();
+    const prefix = (d: number): { lt: E; s: E } => {
+      const known = cache.get(d) ?? prefixSums(point, d);
+      cache.set(d, known);
+      return known;
+    };
+    /** Sum over rows [from, to) of eq, and of (row - offset + first) eq. */
+    const between = (from: number, to: number, shift: number): { ones: E; ramp: E } => {
+      const [start, end] = [prefix(from), prefix(to)];
+      const ones = sub(end.lt, start.lt);
+      return { ones, ramp: add(sub(end.s, start.s), mul(of(shift), ones)) };
+    };
+    for (const table of space.tables) {
+      const { offset, rows } = table;
+      const first = table.kind === 'range' ? 0 : table.kind === 'input' ? table.lo : table.qLo;
+      const all = between(offset, offset + rows, first - offset);
+      valid = add(valid, all.ones);
+      tag = add(tag, mul(of(table.tag), all.ones));
+      if (table.kind === 'input') b = add(b, all.ramp);
+      else a = add(a, all.ramp);
+      if (table.kind !== 'clamp') continue;
+      const clip = (count: number): number => Math.min(Math.max(count, 0), rows);
+      const below = offset + clip(table.lo - table.qLo);
+      const upTo = offset + clip(table.hi - table.qLo + 1);
+      b = add(b, mul(of(table.lo), between(offset, below, 0).ones));
+      b = add(b, between(below, upTo, table.qLo - offset).ramp);
+      b = add(b, mul(of(table.hi), between(upTo, offset + rows, 0).ones));
+    }
+    return { valid, a, b, tag };
+  }
+
+  return { prefixSums, evaluateTables };
 }
+
+export const { prefixSums, evaluateTables } = tablesOver(FR);

@@ -14,16 +14,20 @@ import { keccak_256 } from '@noble/hashes/sha3.js';
 import { FR_MODULUS } from '../field/bn254.params.js';
 import { fromBytes, toBytes } from '../field/fr.js';
 
-export interface Transcript {
-  absorbBytes(label: string, message: Uint8Array): void;
+/** What a sumcheck needs of a transcript, over any field of `prover/field/field.ts`. */
+export interface Messages<E> {
   /** Canonical field elements, 32 bytes each. */
-  absorbScalars(label: string, scalars: readonly bigint[]): void;
+  absorbScalars(label: string, scalars: readonly E[]): void;
+  /** One element of Fr. */
+  challenge(label: string): E;
+  /** `count` elements of Fr. */
+  challenges(label: string, count: number): E[];
+}
+
+export interface Transcript extends Messages<bigint> {
+  absorbBytes(label: string, message: Uint8Array): void;
   /** Encoded G1 points, 64 bytes each. */
   absorbPoints(label: string, points: readonly Uint8Array[]): void;
-  /** One element of Fr. */
-  challenge(label: string): bigint;
-  /** `count` elements of Fr. */
-  challenges(label: string, count: number): bigint[];
 }
 
 /** One line of the inventory: what was absorbed (bytes) or drawn (elements). */
