@@ -48,7 +48,12 @@ export interface BatchPlace {
 }
 
 /** @param contexts hashes of the orders, 32 bytes each, of the receipts that count, in the order of x. */
-export function batchSeed(place: BatchPlace, c: bigint, contexts: readonly Uint8Array[], x: readonly bigint[]): Uint8Array {
+export function batchSeed(
+  place: BatchPlace,
+  c: bigint,
+  contexts: readonly Uint8Array[],
+  x: readonly bigint[],
+): Uint8Array {
   return keccak_256(
     concatBytes(
       SEED_TAG,

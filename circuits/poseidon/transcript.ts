@@ -52,6 +52,14 @@ const LIMB_MASK = (1n << 128n) - 1n;
 export const pointLimbs = (point: Uint8Array): bigint[] =>
   [readUint256(point, 0), readUint256(point, 32)].flatMap((c) => [c & LIMB_MASK, c >> 128n]);
 
+/** A message of bytes as limbs of 16, big endian, the last one filled up with zeros. */
+export const bytesLimbs = (message: Uint8Array): bigint[] =>
+  Array.from({ length: Math.ceil(message.length / LIMB_BYTES) }, (_, i) => {
+    const limb = new Uint8Array(LIMB_BYTES);
+    limb.set(message.subarray(LIMB_BYTES * i, LIMB_BYTES * (i + 1)));
+    return fromBytes(limb);
+  });
+
 /** The state and the blocks: what the transcript and other hashes of field elements are made of. */
 export class PoseidonHash {
   private drawable: readonly bigint[] = [];
@@ -90,12 +98,7 @@ export class PoseidonTranscript implements Transcript {
   constructor(private readonly onStep?: (step: TranscriptStep) => void) {}
 
   absorbBytes(label: string, message: Uint8Array): void {
-    const limbs = Array.from({ length: Math.ceil(message.length / LIMB_BYTES) }, (_, i) => {
-      const limb = new Uint8Array(LIMB_BYTES);
-      limb.set(message.subarray(LIMB_BYTES * i, LIMB_BYTES * (i + 1)));
-      return fromBytes(limb);
-    });
-    this.hash.absorb('bytes', limbs, message.length);
+    this.hash.absorb('bytes', bytesLimbs(message), message.length);
     this.onStep?.({ kind: 'absorb', label, size: message.length });
   }
 
