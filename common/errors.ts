@@ -52,6 +52,11 @@ export const ERROR_CODES = {
     what: 'A batch of receipts is empty, too large, or an index lies outside it.',
     mend: 'Give 1 to 256 receipts of one lane.',
   },
+  BATCH_SHAPE: {
+    kind: 'usage',
+    what: 'Receipts do not fit the circuit of a recursive batch.',
+    mend: 'Give the groups that the circuit was made for, each with one receipt at least and no more than it has room for.',
+  },
   BOUND_EXCEEDED: {
     kind: 'usage',
     what: 'A proved bound of the integer graph exceeds what exact arithmetic holds.',

@@ -12,7 +12,9 @@ import { collectClaims, operandClaim, outputPointBits, wordPointBits } from '../
 import { columnCoefficients, type OpeningEntry } from '../plan/coefficients.js';
 import { bracketWeights, flattenValues } from '../plan/lookup.js';
 import { chunkBits, makePlan, type Plan } from '../plan/plan.js';
+import type { PublicValues } from '../plan/claims.js';
 import { KeccakTranscript, type Transcript } from '../transcript/transcript.js';
+import type { PhaseMessages, PhaseResult } from '../verifier/phases.js';
 import { encodeProof } from '../verifier/proof.js';
 import { absorbStatement, publicValues, type Statement } from '../verifier/statement.js';
 import type { Arithmetic } from '../wasm/arithmetic.js';
@@ -53,7 +55,24 @@ export interface ProvedStatement {
   readonly timings: ProofTimings;
 }
 
+/** How the messages of a proof are bound together. */
+export interface ProofProtocol {
+  readonly transcript: Transcript;
+  /** Absorbs all that is public. */
+  absorbStatement(plan: Plan, values: PublicValues): void;
+  /** What the opening's challenges are drawn from. */
+  openingTranscript(phases: ProvedPhases): Transcript;
+}
+
+/** Everything of a proof but its opening. */
+export interface ProvedPhases extends PhaseMessages, PhaseResult {
+  /** Commitments before and after the lookup challenges. */
+  readonly witness: readonly Uint8Array[];
+  readonly helpers: readonly Uint8Array[];
+}
+
 /**
+ * A proof that reads as bytes: all on one transcript.
  * @param n log2 of the cells of a column (`chooseColumnBits`).
  * @param bound what else the proof must be tied to; the verifier absorbs the same bytes.
  * @throws AssayError SRS_TOO_SMALL, PROVER_MEMORY, PROOF_LIMITS.
@@ -66,6 +85,24 @@ export function proveStatement(
   bound: Uint8Array = new Uint8Array(0),
   transcript: Transcript = new KeccakTranscript(),
 ): ProvedStatement {
+  const { scheme, backend } = setup;
+  const { phases, opening, timings } = proveWith(statement, groups, n, setup, {
+    transcript,
+    absorbStatement: (plan, values) =>
+      absorbStatement(transcript, { scheme: scheme.name, srsId: backend.srsId, bound }, plan, statement, values),
+    openingTranscript: () => transcript,
+  });
+  return { proof: encodeProof({ n, ...phases, opening }, scheme.code), timings };
+}
+
+/** @throws AssayError SRS_TOO_SMALL, PROVER_MEMORY, PROOF_LIMITS. */
+export function proveWith(
+  statement: Statement,
+  groups: readonly GroupWitness[],
+  n: number,
+  setup: ProverSetup,
+  protocol: ProofProtocol,
+): { readonly phases: ProvedPhases; readonly opening: Uint8Array; readonly timings: ProofTimings } {
   const { arithmetic, backend } = setup;
   if (backend.size < 2 ** n)
     throw new AssayError('SRS_TOO_SMALL', `the SRS has ${backend.size} points, columns of 2^${n} cells need ${2 ** n}`);
@@ -73,7 +110,7 @@ export function proveStatement(
     statement.groups.map(({ key, items }) => ({ program: key.program, items })),
     n,
   );
-  return arithmetic.memory.scoped(() => run(statement, groups, plan, setup, bound, transcript));
+  return arithmetic.memory.scoped(() => run(statement, groups, plan, setup, protocol));
 }
 
 function run(
@@ -81,23 +118,22 @@ function run(
   groups: readonly GroupWitness[],
   plan: Plan,
   { arithmetic, backend, scheme, onPhase }: ProverSetup,
-  bound: Uint8Array,
-  transcript: Transcript,
-): ProvedStatement {
+  { transcript, absorbStatement: absorbPublic, openingTranscript }: ProofProtocol,
+): ReturnType<typeof proveWith> {
   const { fr, memory } = arithmetic;
   const { n } = plan;
-  const phases = new Phases(onPhase);
-  phases.begin('witness');
+  const timer = new Phases(onPhase);
+  timer.begin('witness');
   const values = publicValues(statement);
   const witness = buildWitness(plan, groups);
   const masks = maskColumns(plan);
   const table = tableColumns(plan, groups);
   const small = intColumns(fr, n, [witness.y, witness.r0, witness.r1, witness.m]);
-  phases.begin('commit');
-  absorbStatement(transcript, { scheme: scheme.name, srsId: backend.srsId, bound }, plan, statement, values);
+  timer.begin('commit');
+  absorbPublic(plan, values);
   const first = small.columns.map((column) => backend.commit(column));
   transcript.absorbPoints('commitments', first);
-  phases.begin('helpers');
+  timer.begin('helpers');
 
   const alpha = transcript.challenge('alpha');
   const beta = transcript.challenge('beta');
@@ -106,23 +142,23 @@ function run(
   const lookup = startLookup(arithmetic, plan, { alpha, beta }, witness, masks, table);
   const second = lookup.columns.map((column) => backend.commit(column));
   transcript.absorbPoints('helper commitments', second);
-  phases.begin('lookup');
+  timer.begin('lookup');
 
   const tau = transcript.challenges('tau', plan.lookupBits);
   const brackets = bracketWeights(plan, transcript.challenge('lookup lambda'));
-  const proved = lookup.prove(transcript, tau, brackets);
-  const sentValues = flattenValues(plan, proved.values);
+  const lookedUp = lookup.prove(transcript, tau, brackets);
+  const sentValues = flattenValues(plan, lookedUp.values);
   transcript.absorbScalars('lookup values', sentValues);
-  phases.begin('arithmetic');
+  timer.begin('arithmetic');
 
   const claimPoints = {
-    witness: [...transcript.challenges('witness chunk point', chunkBits(plan.witnessChunks)), ...proved.point],
-    table: [...transcript.challenges('table chunk point', chunkBits(plan.tableChunks)), ...proved.point],
+    witness: [...transcript.challenges('witness chunk point', chunkBits(plan.witnessChunks)), ...lookedUp.point],
+    table: [...transcript.challenges('table chunk point', chunkBits(plan.tableChunks)), ...lookedUp.point],
     output,
     word,
     lambda: transcript.challenge('lambda'),
   };
-  const claims = collectClaims(plan, claimPoints, proved.values, values);
+  const claims = collectClaims(plan, claimPoints, lookedUp.values, values);
   const model = groups.map(({ built }) => fr.fromInts(modelColumns(built)));
   // In the order of opening. Model columns may be shorter than 2^n: the rest is 0.
   const columns = [
@@ -142,7 +178,7 @@ function run(
     model,
   });
   transcript.absorbScalars('operands', products.operands);
-  phases.begin('openingSumcheck');
+  timer.begin('openingSumcheck');
 
   const gamma = transcript.challenge('gamma');
   const operandEntries: OpeningEntry[] = [];
@@ -158,7 +194,7 @@ function run(
   });
   weights.add(operandEntries);
   const opened = memory.scoped(() => proveOpening(arithmetic, transcript, plan, claim, weights.columns(), columns));
-  phases.begin('opening');
+  timer.begin('opening');
 
   const coefficients = columnCoefficients(
     plan,
@@ -166,28 +202,26 @@ function run(
     opened.point,
   );
   const commitments = [...first, ...second, ...statement.groups.flatMap(({ key }) => key.commitments)];
+  const phases: ProvedPhases = {
+    witness: first,
+    helpers: second,
+    lookupRounds: lookedUp.rounds,
+    values: sentValues,
+    direct,
+    arithmeticRounds: products.rounds,
+    operands: products.operands,
+    openingRounds: opened.rounds,
+    coefficients,
+    point: opened.point,
+    value: opened.value,
+  };
   const opening = scheme.prover.prove(
-    transcript,
+    openingTranscript(phases),
     { n, commitments, coefficients, point: opened.point, value: opened.value },
     combineColumns(fr, n, columns, coefficients),
     backend,
   );
-  const proof = encodeProof(
-    {
-      n,
-      witness: first,
-      helpers: second,
-      lookupRounds: proved.rounds,
-      values: sentValues,
-      direct,
-      arithmeticRounds: products.rounds,
-      operands: products.operands,
-      openingRounds: opened.rounds,
-      opening,
-    },
-    scheme.code,
-  );
-  return { proof, timings: phases.end() };
+  return { phases: phases, opening, timings: timer.end() };
 }
 
 /** Times the phases and tells of each. */

@@ -18,7 +18,16 @@ import type { Arithmetic } from '../wasm/arithmetic.js';
 import { sizeOf } from '../../graph/tensor.js';
 import { makeModelKey } from './make-key.js';
 import { chooseColumnBits, predictProof, type ProofPrediction } from './predict.js';
-import { proveStatement, type ProofPhase, type ProofTimings, type ProverSetup } from './prove.js';
+import {
+  proveStatement,
+  proveWith,
+  type ProofPhase,
+  type ProofProtocol,
+  type ProofTimings,
+  type ProvedPhases,
+  type ProverSetup,
+} from './prove.js';
+import type { GroupWitness } from './witness.js';
 import { warmUpGraph } from './warm-up-graph.js';
 
 export type SchemeName = 'mercury' | 'hyperkzg';
@@ -47,6 +56,14 @@ export interface ProveJob {
 export interface Proved {
   readonly statement: Statement;
   readonly proof: Uint8Array;
+  readonly timings: ProofTimings;
+}
+
+/** A joint proof in its parts. */
+export interface ProvedPhasesOf {
+  readonly statement: Statement;
+  readonly phases: ProvedPhases;
+  readonly opening: Uint8Array;
   readonly timings: ProofTimings;
 }
 
@@ -100,11 +117,33 @@ export class ZkProver {
     bound: Uint8Array = new Uint8Array(0),
     onPhase?: (phase: ProofPhase) => void,
   ): Proved {
-    const prepared = jobs.map(({ bundle }) => this.prepare(bundle));
-    const groups = jobs.map(({ items }, j) => ({ program: prepared[j]!.built.program, items }));
-    const n = chooseColumnBits(groups);
+    const { statement, witness, setup } = this.begin(jobs, onPhase);
+    const n = chooseColumnBits(statement.groups.map(({ key, items }) => ({ program: key.program, items })));
     const { size } = this.setup.backend;
     if (2 ** n > size) throw new AssayError('SRS_TOO_SMALL', `the SRS has ${size} points, this batch needs ${2 ** n}`);
+    return { statement, ...proveStatement(statement, witness, n, setup, bound) };
+  }
+
+  /**
+   * One joint proof whose messages are bound together in another way than by the bytes of a file.
+   * @param n log2 of the cells of a column.
+   * @throws AssayError INPUT_RANGE, NOT_PROVABLE, PROOF_LIMITS, SRS_TOO_SMALL, PROVER_MEMORY.
+   */
+  proveWith(
+    jobs: readonly ProveJob[],
+    n: number,
+    protocol: (statement: Statement) => ProofProtocol,
+    onPhase?: (phase: ProofPhase) => void,
+  ): ProvedPhasesOf {
+    const { statement, witness, setup } = this.begin(jobs, onPhase);
+    return { statement, ...proveWith(statement, witness, n, setup, protocol(statement)) };
+  }
+
+  private begin(
+    jobs: readonly ProveJob[],
+    onPhase?: (phase: ProofPhase) => void,
+  ): { statement: Statement; witness: GroupWitness[]; setup: ProverSetup } {
+    const prepared = jobs.map(({ bundle }) => this.prepare(bundle));
     const traces = jobs.map(({ bundle, inputs, items, trace }) => trace ?? evaluateGraph(bundle.graph, inputs, items));
     const statement: Statement = {
       groups: jobs.map(({ items, inputs }, j): GroupStatement => {
@@ -114,7 +153,7 @@ export class ZkProver {
     };
     const setup = onPhase ? { ...this.setup, onPhase } : this.setup;
     const witness = traces.map((trace, j) => ({ built: prepared[j]!.built, tensor: (id: TensorId) => trace[id]! }));
-    return { statement, ...proveStatement(statement, witness, n, setup, bound) };
+    return { statement, witness, setup };
   }
 
   /**
