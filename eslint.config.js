@@ -9,7 +9,7 @@ const MAY_IMPORT = {
   'verifier-contracts': ['common', 'receipts'],
   executor: ['common', 'graph', 'receipts'],
   prover: ['common', 'graph'],
-  circuits: ['common', 'prover'],
+  circuits: ['common', 'graph', 'prover'],
   'fraud-proofs': ['common', 'graph', 'receipts', 'verifier-contracts'],
   sampler: ['common', 'graph', 'receipts'],
   models: ['common', 'graph'],

@@ -6,7 +6,7 @@ import { AssayError } from '../../common/errors.js';
 import type { Bundle } from '../../graph/bundle/types.js';
 import { toField } from '../../prover/field/fr.js';
 import { programHash } from '../../prover/program/encode-program.js';
-import type { ProofPhase, ProofTimings, ProvedPhases } from '../../prover/prover/prove.js';
+import type { ProofPhase, ProofProtocol, ProofTimings, ProvedPhases } from '../../prover/prover/prove.js';
 import type { ZkProver } from '../../prover/prover/zk-prover.js';
 import { KeccakTranscript } from '../../prover/transcript/transcript.js';
 import { modelKeyDigest } from '../../prover/verifier/model-key.js';
@@ -66,48 +66,73 @@ export function proveJoint(
     };
   });
   const contexts = groups.flatMap((group) => group.contexts);
-  const transcript = new PoseidonTranscript();
-  let joint: Omit<JointProof, 'opening' | 'inputs' | 'timings' | 'statement'> | undefined;
-  let receipts: readonly JoinedReceipt[][] = [];
-  const digests = groups.map(({ bundle }) => BigInt(modelKeyDigest(prover.keyOf(bundle))));
+  let joint: Joining | undefined;
   const { statement, phases, opening, timings } = prover.proveWith(
     jobs,
     shape.n,
-    (own) => ({
+    (own) => (joint = joinProof(shape, own, place, contexts)).protocol,
+    onPhase,
+  );
+  return { ...joint!.finish(phases), statement, opening, timings };
+}
+
+/** A joint proof in the making. */
+export interface Joining {
+  readonly protocol: ProofProtocol;
+  finish(phases: ProvedPhases): Omit<JointProof, 'statement' | 'opening' | 'timings'>;
+}
+
+/** How the messages of a joint proof are bound together: the Poseidon transcript, x, and the seed of the opening. */
+export function joinProof(
+  shape: BatchShape,
+  statement: Statement,
+  place: BatchPlace,
+  contexts: readonly Uint8Array[],
+): Joining {
+  const digests = statement.groups.map(({ key }) => BigInt(modelKeyDigest(key)));
+  const { words, outputs } = publicValues(statement);
+  const receipts = shape.groups.map((group, g) =>
+    joinReceipts(
+      group,
+      words[g]!.map((items) => items.flatMap((own) => own.map(([, word]) => word))),
+      outputs[g]!.map((output) => Array.from(output, Number)),
+    ),
+  );
+  const transcript = new PoseidonTranscript();
+  const join = (
+    phases: ProvedPhases,
+  ): Omit<JointProof, 'statement' | 'opening' | 'timings' | 'inputs'> & { seed: Uint8Array } => {
+    const joined: Joined = {
+      groups: digests.map((modelDigest, g) => ({ modelDigest, receipts: receipts[g]! })),
+      commitments: [...phases.witness, ...phases.helpers],
+      coefficients: phases.coefficients,
+      point: phases.point,
+      value: phases.value,
+    };
+    const x = joinedElements(joined);
+    const c = joiningDigest(x);
+    const seed = batchSeed(place, c, contexts, x);
+    const rho = batchRho(seed);
+    return { joined, x, c, e: joiningValue(x, rho), rho, seed };
+  };
+  return {
+    protocol: {
       transcript,
-      absorbStatement: (_plan, values) => {
-        receipts = shape.groups.map((group, g) =>
-          joinReceipts(
-            group,
-            values.words[g]!.map((items) => items.flatMap((words) => words.map(([, word]) => word))),
-            own.groups[g]!.outputs.map((output) => Array.from(output)),
-          ),
-        );
+      absorbStatement: () => {
         transcript.absorbBytes('batch', shapeHash(shape));
         transcript.absorbScalars('statement', statementElements(digests, receipts));
       },
-      openingTranscript: (proved) => {
-        const joined: Joined = {
-          groups: digests.map((modelDigest, g) => ({ modelDigest, receipts: receipts[g]! })),
-          commitments: [...proved.witness, ...proved.helpers],
-          coefficients: proved.coefficients,
-          point: proved.point,
-          value: proved.value,
-        };
-        const x = joinedElements(joined);
-        const c = joiningDigest(x);
-        const seed = batchSeed(place, c, contexts, x);
-        const rho = batchRho(seed);
-        joint = { joined, x, c, e: joiningValue(x, rho), rho };
+      openingTranscript: (phases) => {
         const seeded = new KeccakTranscript();
-        seeded.absorbBytes('batch', seed);
+        seeded.absorbBytes('batch', join(phases).seed);
         return seeded;
       },
-    }),
-    onPhase,
-  );
-  const { rho } = joint!;
-  return { ...joint!, statement, opening, timings, inputs: circuitInputs(statement, digests, phases, joint!.x, rho) };
+    },
+    finish: (phases) => {
+      const { joined, x, c, e, rho } = join(phases);
+      return { joined, x, c, e, rho, inputs: circuitInputs(statement, digests, phases, x, rho) };
+    },
+  };
 }
 
 /** The part of x that the statement is: what the transcript absorbs before any commitment. */

@@ -14,6 +14,10 @@ export class ByteWriter {
     return this.raw(Uint8Array.of(value));
   }
 
+  u16(value: number): this {
+    return this.raw(Uint8Array.of(value >> 8, value & 0xff));
+  }
+
   u32(value: number): this {
     const bytes = new Uint8Array(4);
     new DataView(bytes.buffer).setUint32(0, value);
@@ -50,6 +54,10 @@ export class ByteReader {
 
   u8(what: string): number {
     return this.raw(1, what)[0]!;
+  }
+
+  u16(what: string): number {
+    return new DataView(this.raw(2, what).buffer).getUint16(0);
   }
 
   u32(what: string): number {

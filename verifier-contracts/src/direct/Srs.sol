@@ -20,18 +20,18 @@ abstract contract Srs {
     uint256 private constant DEVELOPMENT_CHAIN = 31337;
 
     // H, the standard generator of G2.
-    uint256 private constant H_X1 = 0x198e9393920d483a7260bfb731fb5d25f1aa493335a9e71297e485b7aef312c2;
-    uint256 private constant H_X0 = 0x1800deef121f1e76426a00665e5c4479674322d4f75edadd46debd5cd992f6ed;
-    uint256 private constant H_Y1 = 0x090689d0585ff075ec9e99ad690c3395bc4b313370b38ef355acdadcd122975b;
-    uint256 private constant H_Y0 = 0x12c85ea5db8c6deb4aab71808dcb408fe3d1e7690c43d37b4ce6cc0166fa7daa;
+    uint256 internal constant H_X1 = 0x198e9393920d483a7260bfb731fb5d25f1aa493335a9e71297e485b7aef312c2;
+    uint256 internal constant H_X0 = 0x1800deef121f1e76426a00665e5c4479674322d4f75edadd46debd5cd992f6ed;
+    uint256 internal constant H_Y1 = 0x090689d0585ff075ec9e99ad690c3395bc4b313370b38ef355acdadcd122975b;
+    uint256 internal constant H_Y0 = 0x12c85ea5db8c6deb4aab71808dcb408fe3d1e7690c43d37b4ce6cc0166fa7daa;
 
     /// @notice Names the SRS.
     bytes32 public immutable srsId;
 
-    uint256 private immutable _tauHX1;
-    uint256 private immutable _tauHX0;
-    uint256 private immutable _tauHY1;
-    uint256 private immutable _tauHY0;
+    uint256 internal immutable _tauHX1;
+    uint256 internal immutable _tauHX0;
+    uint256 internal immutable _tauHY1;
+    uint256 internal immutable _tauHY0;
 
     /// @param tauG1 x, y
     /// @param tauH x.c1, x.c0, y.c1, y.c0
