@@ -2,18 +2,19 @@
  * What a contract is told of a circuit, once, at its deployment: the key, n, and the programs that the circuit checks. The
  * bytes that verifier-contracts/src/batch/BatchRecord.sol reads, packed, big endian; points of G2 as in EIP-197:
  *
- *   alpha 64 | beta 128 | gamma 128 | delta 128 | points of the constant, c, E and rho 64 each
+ *   alpha 64 | beta 128 | delta 128 | points of the constant, c, E and rho 64 each
  *   | uint8 n | uint8 columns of a proof | uint8 groups
  *   | per group: program hash 32 | uint16 receipts | uint32 items of a receipt | uint8 columns of the model | uint8 outputs
  *     | per output: uint8 size | header of its tensor | uint32 published | uint32 side | uint32 inner
  *
- * keyHash = keccak256 of it. `side` is that of an arg-max at the end of the model, 0 where there is none, `inner` the
+ * gamma is H, as snarkjs makes every key. keyHash = keccak256 of it. `side` is that of an arg-max at the end of the model, 0 where there is none, `inner` the
  * elements of the axes inside.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { AssayError } from '../../common/errors.js';
 import { encodeHeader, tensorHeader, type CommittedInfo } from '../../graph/commitment/tensor-root.js';
 import { sizeOf } from '../../graph/tensor.js';
+import { G2_GENERATOR } from '../../prover/curve/g2.js';
 import { ByteWriter } from '../../prover/files/bytes.js';
 import { toBytes } from '../../prover/field/fr.js';
 import { programHash } from '../../prover/program/encode-program.js';
@@ -43,14 +44,12 @@ export function encodeRecord(shape: BatchShape, key: VerificationKey, ports: Out
       'BATCH_SHAPE',
       `a key for ${key.publicPoints.length - 1} public signals: the circuit of a batch has ${PUBLIC_SIGNALS}`,
     );
+  if (!isGenerator(key.gammaG2))
+    throw new AssayError('CIRCUIT_KEY_INVALID', 'gamma is not the generator of G2: snarkjs makes no such key');
   const plan = batchPlan(shape);
   const { witness, helpers } = proofShape(plan, productShape(plan), 0);
   const out = new ByteWriter();
-  const points = [
-    g1Bytes(key.alphaG1),
-    ...[key.betaG2, key.gammaG2, key.deltaG2].map(g2Bytes),
-    ...key.publicPoints.map(g1Bytes),
-  ];
+  const points = [g1Bytes(key.alphaG1), ...[key.betaG2, key.deltaG2].map(g2Bytes), ...key.publicPoints.map(g1Bytes)];
   points.flat().forEach((bytes) => out.raw(bytes));
   out
     .u8(shape.n)
@@ -73,6 +72,11 @@ export function encodeRecord(shape: BatchShape, key: VerificationKey, ports: Out
     });
   });
   return out.done();
+}
+
+function isGenerator([x, y]: G2Coordinates): boolean {
+  const generator = G2_GENERATOR.toAffine();
+  return x[0] === generator.x.c0 && x[1] === generator.x.c1 && y[0] === generator.y.c0 && y[1] === generator.y.c1;
 }
 
 export const recordHash = (record: Uint8Array): Uint8Array => keccak_256(record);

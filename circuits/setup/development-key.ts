@@ -34,7 +34,7 @@ export async function developmentKey(
   circuit: CompiledCircuit,
   { cacheDir = defaultCircuitCache(), onProgress }: DevelopmentKeyOptions = {},
 ): Promise<CircuitKey> {
-  const key = `development-1-${circuit.circuitHash}`;
+  const key = `development-2-${circuit.circuitHash}`;
   let spent: SetupSpent | undefined;
   const paths =
     (await readCacheEntry(cacheDir, key, NAMES)) ??

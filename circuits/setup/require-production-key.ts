@@ -22,15 +22,10 @@ function coordinatesOf(point: G2): G2Coordinates {
 
 /** Was any part of the key made with the development secrets? */
 export function isDevelopmentKey(key: VerificationKey): boolean {
-  const { alpha, beta, gamma, delta } = DEVELOPMENT_SECRETS;
+  const { alpha, beta, delta } = DEVELOPMENT_SECRETS;
   const { x, y } = G1_GENERATOR.multiply(alpha).toAffine();
   const ofG2 = (scalar: bigint): G2Coordinates => coordinatesOf(G2_GENERATOR.multiply(scalar));
-  return (
-    same(key.alphaG1, [x, y]) ||
-    same(key.betaG2, ofG2(beta)) ||
-    same(key.gammaG2, ofG2(gamma)) ||
-    same(key.deltaG2, ofG2(delta))
-  );
+  return same(key.alphaG1, [x, y]) || same(key.betaG2, ofG2(beta)) || same(key.deltaG2, ofG2(delta));
 }
 
 /**

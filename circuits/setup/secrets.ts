@@ -1,7 +1,7 @@
 /**
  * The secrets of a Groth16 set-up. Whoever knows them can prove anything, so the ones written here are for development
- * only: tests, the demo and the local development chain. They are the same for every circuit, so alpha G1, beta H, gamma H
- * and delta H are too, and a verification key made with them is known wherever it turns up (require-production-key.ts).
+ * only: tests, the demo and the local development chain. They are the same for every circuit, so alpha G1, beta H and
+ * delta H are too, and a verification key made with them is known wherever it turns up (require-production-key.ts).
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { FR_MODULUS } from '../../prover/field/bn254.params.js';
@@ -25,6 +25,7 @@ export const DEVELOPMENT_SECRETS: SetupSecrets = {
   tau: everybodyKnows('tau'),
   alpha: everybodyKnows('alpha'),
   beta: everybodyKnows('beta'),
-  gamma: everybodyKnows('gamma'),
+  // As snarkjs leaves it: in all of its keys gamma H is H, which spares a contract one pairing. Nobody need keep it secret.
+  gamma: 1n,
   delta: everybodyKnows('delta'),
 };

@@ -2,19 +2,14 @@
 pragma solidity ^0.8.28;
 
 import {TensorTree} from "../TensorTree.sol";
-import {BatchRecord, Group, Output} from "./BatchRecord.sol";
+import {Output} from "./BatchRecord.sol";
 
 /// @title The published integers of a receipt: as words of x, and as the output root of the receipt
 /// @notice circuits/batch/commitments.ts (packOutputs) and graph/commitment/trace-root.ts (outputRoot) are the same in
 /// TypeScript. Integers lie in the call as int32, output by output, item by item, row by row.
 library BatchOutputs {
-    uint256 internal constant INTEGERS_PER_WORD = 7;
     /// The top bit of each of seven integers.
     uint256 private constant OFFSETS = 0x80000000800000008000000080000000800000008000000080000000;
-
-    function wordsOf(uint256 integers) internal pure returns (uint256) {
-        return (integers + INTEGERS_PER_WORD - 1) / INTEGERS_PER_WORD;
-    }
 
     /// @notice Writes the words of `integers` integers of the call at `offset` to memory at `to`.
     /// @dev Assembly: an integer plus 2^31 is its two's complement with the top bit flipped.
@@ -33,26 +28,28 @@ library BatchOutputs {
     }
 
     /// @param offset of the published integers in the call
-    function rootOf(Group memory group, uint256 offset) internal pure returns (bytes32) {
-        bytes32[] memory ports = new bytes32[](group.outputs);
-        uint256 cursor = group.outputsAt;
-        for (uint256 i = 0; i < ports.length; ++i) {
-            Output memory own = BatchRecord.output(cursor);
-            cursor = own.next;
-            ports[i] = TensorTree.port(TensorTree.OUTPUTS, i, _tensor(own, offset));
-            offset += 4 * own.published;
+    function rootOf(Output[] memory outputs, uint256 offset) internal pure returns (bytes32) {
+        unchecked {
+            uint256 count = outputs.length;
+            if (count == 1) {
+                return TensorTree.portsRoot(
+                    TensorTree.OUTPUTS, 1, TensorTree.port(TensorTree.OUTPUTS, 0, _tensor(outputs[0], offset))
+                );
+            }
+            bytes32[] memory ports = new bytes32[](count);
+            for (uint256 i = 0; i < count; ++i) {
+                ports[i] = TensorTree.port(TensorTree.OUTPUTS, i, _tensor(outputs[i], offset));
+                offset += 4 * outputs[i].published;
+            }
+            return TensorTree.portsRoot(
+                TensorTree.OUTPUTS, count, TensorTree.treeValue(TensorTree.PORT_NODE, ports)
+            );
         }
-        return TensorTree.portsRoot(
-            TensorTree.OUTPUTS, ports.length, TensorTree.treeValue(TensorTree.PORT_NODE, ports)
-        );
     }
 
     /// @dev Assembly: head and value are put together at the free pointer, which stays where it is.
     function _tensor(Output memory own, uint256 offset) private pure returns (bytes32 root) {
-        (int256 lo, int256 hi) = _rangeOf(own.header);
-        uint256 width = TensorTree.elementWidth(lo, hi);
-        (uint256 elements, uint256 size) = _elements(own, offset, width);
-        bytes32 value = TensorTree.treeValue(TensorTree.TENSOR_NODE, TensorTree.chunkLeaves(elements, size, width, 0));
+        bytes32 value = own.elements > TensorTree.CHUNK_ELEMENTS ? _manyChunks(own, offset) : _oneChunk(own, offset);
         uint256 header = own.header;
         uint256 headerSize = own.headerSize;
         assembly ("memory-safe") {
@@ -64,43 +61,68 @@ library BatchOutputs {
         }
     }
 
-    function _rangeOf(uint256 header) private pure returns (int256 lo, int256 hi) {
-        assembly ("memory-safe") {
-            let word := mload(header)
-            lo := sar(224, word)
-            hi := signextend(3, shr(192, word))
+    /// @notice The tree over one chunk is its leaf.
+    /// @dev Assembly: its preimage at the free pointer, which stays where it is: 0x10 | uint32 0 | uint8 elements.
+    function _oneChunk(Output memory own, uint256 offset) private pure returns (bytes32 leaf) {
+        unchecked {
+            uint256 free;
+            uint256 count = own.elements;
+            assembly ("memory-safe") {
+                free := mload(0x40)
+                mstore(free, or(shl(248, 0x10), shl(208, count)))
+            }
+            _encode(own, offset, free + 6);
+            uint256 size = 6 + count * own.width;
+            assembly ("memory-safe") {
+                leaf := keccak256(free, size)
+            }
         }
     }
 
-    /// @notice What was asked for, encoded as under the root: low bytes of the integers, or of the places of the first
-    /// largest along an axis.
-    /// @return elements address of them
-    /// @return size of all, bytes
-    function _elements(Output memory own, uint256 offset, uint256 width)
-        private
-        pure
-        returns (uint256 elements, uint256 size)
-    {
-        uint256 side = own.side;
-        uint256 count = side == 0 ? own.published : own.published / side;
-        size = count * width;
-        assembly ("memory-safe") {
-            elements := mload(0x40)
-            // The last element is written as a whole word.
-            mstore(0x40, and(add(add(elements, size), 0x3f), not(0x1f)))
+    function _manyChunks(Output memory own, uint256 offset) private pure returns (bytes32) {
+        unchecked {
+            uint256 size = own.elements * own.width;
+            uint256 elements;
+            assembly ("memory-safe") {
+                elements := mload(0x40)
+                // The last element is written as a whole word.
+                mstore(0x40, and(add(add(elements, size), 0x3f), not(0x1f)))
+            }
+            _encode(own, offset, elements);
+            return TensorTree.treeValue(
+                TensorTree.TENSOR_NODE, TensorTree.chunkLeaves(elements, size, own.width, 0)
+            );
         }
-        uint256 inner = own.inner;
-        for (uint256 i = 0; i < count; ++i) {
-            uint256 value;
+    }
+
+    /// @notice Writes what was asked for, encoded as under the root: low bytes of the integers, or of the places of the
+    /// first largest along an axis.
+    function _encode(Output memory own, uint256 offset, uint256 to) private pure {
+        unchecked {
+            uint256 count = own.elements;
+            uint256 width = own.width;
+            uint256 side = own.side;
             if (side == 0) {
                 assembly ("memory-safe") {
-                    value := shr(224, calldataload(add(offset, shl(2, i))))
+                    switch width
+                    case 4 { calldatacopy(to, offset, shl(2, count)) }
+                    default {
+                        let shift := sub(256, shl(3, width))
+                        for { let end := add(to, mul(count, width)) } lt(to, end) { to := add(to, width) } {
+                            mstore(to, shl(shift, shr(224, calldataload(offset))))
+                            offset := add(offset, 4)
+                        }
+                    }
                 }
-            } else {
-                value = _largest(offset + 4 * ((i / inner) * side * inner + i % inner), side, 4 * inner);
+                return;
             }
-            assembly ("memory-safe") {
-                mstore(add(elements, mul(i, width)), shl(sub(256, shl(3, width)), value))
+            uint256 inner = own.inner;
+            for (uint256 i = 0; i < count; ++i) {
+                uint256 value = _largest(offset + 4 * ((i / inner) * side * inner + i % inner), side, 4 * inner);
+                assembly ("memory-safe") {
+                    mstore(to, shl(sub(256, shl(3, width)), value))
+                    to := add(to, width)
+                }
             }
         }
     }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
+import {TensorTree} from "../TensorTree.sol";
+
 /// What a circuit is made for, as read from its record. Sizes in bytes, addresses of memory.
 struct Record {
     /// Names the record: keccak of its bytes.
     bytes32 keyHash;
-    /// The Groth16 key: alpha, beta, gamma, delta, then the points of the constant, c, E and rho.
+    /// The Groth16 key: alpha, beta, delta, then the points of the constant, c, E and rho.
     uint256 key;
     /// log2 of the cells of a committed column.
     uint256 n;
     /// Columns that a proof commits to itself.
     uint256 proofColumns;
-    uint256 groups;
-    /// Of the first group.
-    uint256 groupsAt;
+    Group[] groups;
 }
 
 /// A model of the batch and the room for its receipts.
@@ -23,13 +23,11 @@ struct Group {
     uint256 itemsPerReceipt;
     /// Columns of the model's key.
     uint256 columns;
-    uint256 outputs;
-    /// Of the first output.
-    uint256 outputsAt;
+    Output[] outputs;
     /// Published integers of one receipt, over all outputs.
     uint256 integers;
-    /// Of the next group.
-    uint256 next;
+    /// Words of x that they take.
+    uint256 words;
 }
 
 /// An output of the model, and how what was asked for comes from what is published.
@@ -37,24 +35,26 @@ struct Output {
     /// Header of the tensor that the output root binds.
     uint256 header;
     uint256 headerSize;
+    /// Bytes of an element under the root, and number of elements.
+    uint256 width;
+    uint256 elements;
     /// Published integers.
     uint256 published;
     /// Side of the axis whose largest element was asked for; 0 where the published integers are the output.
     uint256 side;
     /// Elements of the axes inside that one.
     uint256 inner;
-    /// Of the next output.
-    uint256 next;
 }
 
 /// @title The record of a circuit's key: what BatchVerifier knows of it; circuits/batch/record.ts writes it
 /// @notice Packed without gaps, big endian; points of G2 as in EIP-197:
-///   alpha 64 | beta 128 | gamma 128 | delta 128 | points of the constant, c, E and rho 64 each
+///   alpha 64 | beta 128 | delta 128 | points of the constant, c, E and rho 64 each
 ///   | uint8 n | uint8 columns of a proof | uint8 groups
 ///   | per group: program hash 32 | uint16 receipts | uint32 items of a receipt | uint8 columns of the model | uint8 outputs
 ///     | per output: uint8 size | header of its tensor | uint32 published | uint32 side | uint32 inner
 library BatchRecord {
-    uint256 internal constant KEY_BYTES = 704;
+    uint256 internal constant KEY_BYTES = 576;
+    uint256 private constant INTEGERS_PER_WORD = 7;
     uint256 private constant HEAD_BYTES = KEY_BYTES + 3;
     /// Runs nothing: returns what follows it as the code.
     uint256 private constant CREATION = 0x600b380380600b5f395ff3;
@@ -72,47 +72,59 @@ library BatchRecord {
         if (home == address(0) || home.code.length != record.length + 1) revert RecordNotStored();
     }
 
-    /// @dev Assembly: the code less its STOP, to the free pointer, which moves behind it.
+    /// @dev Assembly: the code less its STOP, to the free pointer, which moves behind it. Unchecked: fields are below 2^32.
     function load(address home) internal view returns (Record memory record) {
-        uint256 cursor;
-        uint256 size = home.code.length - 1;
-        assembly ("memory-safe") {
-            cursor := mload(0x40)
-            extcodecopy(home, cursor, 1, size)
-            mstore(0x40, and(add(add(cursor, size), 0x1f), not(0x1f)))
-            mstore(record, keccak256(cursor, size))
+        unchecked {
+            uint256 cursor;
+            uint256 size = home.code.length - 1;
+            assembly ("memory-safe") {
+                cursor := mload(0x40)
+                extcodecopy(home, cursor, 1, size)
+                mstore(0x40, and(add(add(cursor, size), 0x1f), not(0x1f)))
+                mstore(record, keccak256(cursor, size))
+            }
+            record.key = cursor;
+            cursor += HEAD_BYTES;
+            uint256 head = _read(cursor - 3, 3);
+            record.n = head >> 16;
+            record.proofColumns = (head >> 8) & 0xff;
+            record.groups = new Group[](head & 0xff);
+            for (uint256 g = 0; g < record.groups.length; ++g) {
+                cursor = _group(record.groups[g], cursor);
+            }
         }
-        record.key = cursor;
-        record.n = _read(cursor + KEY_BYTES, 1);
-        record.proofColumns = _read(cursor + KEY_BYTES + 1, 1);
-        record.groups = _read(cursor + KEY_BYTES + 2, 1);
-        record.groupsAt = cursor + HEAD_BYTES;
     }
 
-    function group(uint256 cursor) internal pure returns (Group memory own) {
-        own.programHash = bytes32(_read(cursor, 32));
-        own.receipts = _read(cursor + 32, 2);
-        own.itemsPerReceipt = _read(cursor + 34, 4);
-        own.columns = _read(cursor + 38, 1);
-        own.outputs = _read(cursor + 39, 1);
-        own.outputsAt = cursor + 40;
-        cursor = own.outputsAt;
-        for (uint256 i = 0; i < own.outputs; ++i) {
-            uint256 size = _read(cursor, 1);
-            own.integers += _read(cursor + 1 + size, 4);
-            cursor += size + 13;
+    function _group(Group memory own, uint256 cursor) private pure returns (uint256 next) {
+        unchecked {
+            own.programHash = bytes32(_read(cursor, 32));
+            uint256 numbers = _read(cursor + 32, 8);
+            own.receipts = numbers >> 48;
+            own.itemsPerReceipt = uint32(numbers >> 16);
+            own.columns = (numbers >> 8) & 0xff;
+            own.outputs = new Output[](numbers & 0xff);
+            next = cursor + 40;
+            for (uint256 i = 0; i < own.outputs.length; ++i) {
+                next = _output(own.outputs[i], next);
+                own.integers += own.outputs[i].published;
+            }
+            own.words = (own.integers + INTEGERS_PER_WORD - 1) / INTEGERS_PER_WORD;
         }
-        own.next = cursor;
     }
 
-    function output(uint256 cursor) internal pure returns (Output memory own) {
-        own.headerSize = _read(cursor, 1);
-        own.header = cursor + 1;
-        cursor = own.header + own.headerSize;
-        own.published = _read(cursor, 4);
-        own.side = _read(cursor + 4, 4);
-        own.inner = _read(cursor + 8, 4);
-        own.next = cursor + 12;
+    function _output(Output memory own, uint256 cursor) private pure returns (uint256 next) {
+        unchecked {
+            own.headerSize = _read(cursor, 1);
+            own.header = cursor + 1;
+            next = own.header + own.headerSize + 12;
+            uint256 numbers = _read(next - 12, 12);
+            own.published = numbers >> 64;
+            own.side = uint32(numbers >> 32);
+            own.inner = uint32(numbers);
+            own.elements = own.side == 0 ? own.published : own.published / own.side;
+            uint256 range = _read(own.header, 8);
+            own.width = TensorTree.elementWidth(int32(uint32(range >> 32)), int32(uint32(range)));
+        }
     }
 
     function _read(uint256 cursor, uint256 size) private pure returns (uint256 value) {

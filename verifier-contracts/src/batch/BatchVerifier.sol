@@ -33,8 +33,8 @@ import {BatchRecord, Group, Record} from "./BatchRecord.sol";
 /// groups describe, which anybody can check by making the circuit again. No number in the evidence but those of receipts
 /// that count says how many of anything there are.
 contract BatchVerifier is IProofVerifier, Srs {
-    /// @notice A record names no key that proofs can be believed under: gamma equals delta, or a part of it is a generator
-    /// or no point.
+    /// @notice A record names no key that proofs can be believed under: delta equals gamma, which is H; or alpha or beta is a
+    /// generator; or a point is none of its group.
     error KeyInvalid(uint256 record);
     /// @notice The secrets of the development set-up are public: anybody can forge proofs under it.
     error KeyDevelopment(uint256 record);
@@ -48,6 +48,7 @@ contract BatchVerifier is IProofVerifier, Srs {
     error ProofInvalid();
 
     uint256 private constant PAIRING = 0x08;
+    uint256 private constant EC_ADD = 0x06;
     uint256 private constant EC_MUL = 0x07;
     uint256 private constant LIMB_MASK = (1 << 128) - 1;
     uint256 private constant DEVELOPMENT_CHAIN = 31337;
@@ -61,7 +62,11 @@ contract BatchVerifier is IProofVerifier, Srs {
     /// Above the words that ProgramMemory keeps.
     uint256 private constant FIRST_FREE = 0x1800;
     uint256 private constant MERCURY_BYTES = 704;
+    /// In a key: delta, and the points of the constant and the public signals.
+    uint256 private constant KEY_DELTA_AT = 192;
+    uint256 private constant KEY_POINTS_AT = 320;
     uint256 private constant GROUPS_AT = 1 + 32 + 256;
+    uint256 private constant GROUP_HEAD_BYTES = 70;
 
     address[] private _records;
 
@@ -120,15 +125,12 @@ contract BatchVerifier is IProofVerifier, Srs {
 
         Walk memory walk = _begin(record, start, evidence.length);
         claims = new ProvedClaim[](walk.claims);
-        uint256[] memory models = new uint256[](record.groups);
+        uint256[] memory models = new uint256[](record.groups.length);
         walk.offset = start + GROUPS_AT;
         walk.claims = 0;
-        uint256 cursor = record.groupsAt;
-        for (uint256 g = 0; g < record.groups; ++g) {
-            Group memory group = BatchRecord.group(cursor);
-            cursor = group.next;
-            models[g] = walk.offset + 70;
-            _readGroup(walk, group, claims);
+        for (uint256 g = 0; g < models.length; ++g) {
+            models[g] = walk.offset + GROUP_HEAD_BYTES;
+            _readGroup(walk, record.groups[g], claims);
         }
         _open(record, walk, models, start, _readColumns(walk, record));
     }
@@ -144,27 +146,30 @@ contract BatchVerifier is IProofVerifier, Srs {
     /// @notice Counts, and lays out x and contexts. Reverts unless the evidence has the length that record and counts ask for.
     /// @return walk with the number of claims
     function _begin(Record memory record, uint256 start, uint256 length) private pure returns (Walk memory walk) {
-        // e_c, u and v*: those of the models are added below.
-        uint256 scalars = record.proofColumns + record.n + 1;
-        uint256 words = 4 * record.proofColumns;
-        uint256 offset = start + GROUPS_AT;
-        uint256 cursor = record.groupsAt;
-        for (uint256 g = 0; g < record.groups; ++g) {
-            Group memory group = BatchRecord.group(cursor);
-            cursor = group.next;
-            uint256 counting = ProgramMemory.callWord(offset) >> 240;
-            if (counting == 0 || counting > group.receipts) revert ReceiptsOutOfRange(g, counting);
-            uint256 perReceipt = 1 + BatchOutputs.wordsOf(group.integers);
-            words += 2 + group.receipts * perReceipt;
-            scalars += group.columns;
-            offset += 70 + 64 * group.columns + counting * (64 + 4 * group.integers)
-                + (group.receipts - counting) * 32 * perReceipt;
-            walk.claims += counting;
+        unchecked {
+            // e_c, u and v*: those of the models are added below.
+            uint256 scalars = record.proofColumns + record.n + 1;
+            uint256 words = 4 * record.proofColumns;
+            uint256 offset = start + GROUPS_AT;
+            for (uint256 g = 0; g < record.groups.length; ++g) {
+                Group memory group = record.groups[g];
+                uint256 counting = ProgramMemory.callWord(offset) >> 240;
+                if (counting == 0 || counting > group.receipts) revert ReceiptsOutOfRange(g, counting);
+                words += 2 + group.receipts * (1 + group.words);
+                scalars += group.columns;
+                offset += GROUP_HEAD_BYTES + 64 * group.columns + counting * (64 + 4 * group.integers)
+                    + (group.receipts - counting) * 32 * (1 + group.words);
+                walk.claims += counting;
+            }
+            words += scalars;
+            offset += 64 * record.proofColumns + 32 * scalars + MERCURY_BYTES;
+            if (offset - start != length) revert EvidenceLength(length, offset - start);
+            _layOut(walk, words);
         }
-        words += scalars;
-        offset += 64 * record.proofColumns + 32 * scalars + MERCURY_BYTES;
-        if (offset - start != length) revert EvidenceLength(length, offset - start);
-        // preimage of the seed: a word that ends in the tag | words | x; contexts behind.
+    }
+
+    /// @dev The preimage of the seed: a word that ends in the tag | words | x; contexts behind it.
+    function _layOut(Walk memory walk, uint256 words) private pure {
         assembly ("memory-safe") {
             let free := mload(0x40)
             let first := add(free, mul(0x20, add(SEED_WORDS, 1)))
@@ -178,39 +183,48 @@ contract BatchVerifier is IProofVerifier, Srs {
     }
 
     function _readGroup(Walk memory walk, Group memory group, ProvedClaim[] memory claims) private view {
-        uint256 offset = walk.offset;
-        uint256 counting = ProgramMemory.callWord(offset) >> 240;
-        bytes32 digest = ModelDigest.digest(
-            bytes32(ProgramMemory.callWord(offset + 2)),
-            bytes32(ProgramMemory.callWord(offset + 34)),
-            ProgramMemory.callWord(offset + 66) >> 224,
-            ModelDigest.keyHash(srsId, group.programHash, offset + 70, group.columns)
-        );
-        offset += 70 + 64 * group.columns;
-        uint256 x = walk.x;
-        ProgramMemory.store(x, uint256(digest) >> 128);
-        ProgramMemory.store(x + 0x20, uint256(digest) & LIMB_MASK);
-        x += 0x40;
-        uint256 words = BatchOutputs.wordsOf(group.integers);
-        for (uint256 r = 0; r < counting; ++r) {
-            ProvedClaim memory claim = claims[walk.claims++];
-            claim.context = bytes32(ProgramMemory.callWord(offset));
-            ProgramMemory.store(walk.context, uint256(claim.context));
-            walk.context += 0x20;
-            uint256 commitment = _scalar(offset + 0x20);
-            ProgramMemory.store(x, commitment);
-            claim.inputRoot = bytes32(commitment);
-            claim.modelDigest = digest;
-            claim.items = uint32(group.itemsPerReceipt);
-            BatchOutputs.pack(offset + 0x40, group.integers, x + 0x20);
-            claim.outputRoot = BatchOutputs.rootOf(group, offset + 0x40);
-            x += 0x20 + 0x20 * words;
-            offset += 0x40 + 4 * group.integers;
+        unchecked {
+            uint256 offset = walk.offset;
+            uint256 counting = ProgramMemory.callWord(offset) >> 240;
+            bytes32 digest = ModelDigest.digest(
+                bytes32(ProgramMemory.callWord(offset + 2)),
+                bytes32(ProgramMemory.callWord(offset + 34)),
+                ProgramMemory.callWord(offset + 66) >> 224,
+                ModelDigest.keyHash(srsId, group.programHash, offset + GROUP_HEAD_BYTES, group.columns)
+            );
+            offset += GROUP_HEAD_BYTES + 64 * group.columns;
+            uint256 x = walk.x;
+            ProgramMemory.store(x, uint256(digest) >> 128);
+            ProgramMemory.store(x + 0x20, uint256(digest) & LIMB_MASK);
+            x += 0x40;
+            uint256 integers = group.integers;
+            uint256 words = group.words;
+            uint256 first = walk.claims;
+            walk.claims = first + counting;
+            uint256 context = walk.context;
+            walk.context = context + (counting << 5);
+            for (uint256 r = 0; r < counting; ++r) {
+                ProvedClaim memory claim = claims[first + r];
+                bytes32 word = bytes32(ProgramMemory.callWord(offset));
+                claim.context = word;
+                ProgramMemory.store(context, uint256(word));
+                context += 0x20;
+                word = bytes32(_scalar(offset + 0x20));
+                claim.inputRoot = word;
+                ProgramMemory.store(x, uint256(word));
+                claim.modelDigest = digest;
+                claim.items = uint32(group.itemsPerReceipt);
+                offset += 0x40;
+                BatchOutputs.pack(offset, integers, x + 0x20);
+                claim.outputRoot = BatchOutputs.rootOf(group.outputs, offset);
+                x += 0x20 + (words << 5);
+                offset += integers << 2;
+            }
+            uint256 rest = (group.receipts - counting) * (1 + words);
+            _copyScalars(offset, rest, x);
+            walk.x = x + (rest << 5);
+            walk.offset = offset + (rest << 5);
         }
-        uint256 rest = (group.receipts - counting) * (1 + words);
-        _copyScalars(offset, rest, x);
-        walk.x = x + 0x20 * rest;
-        walk.offset = offset + 0x20 * rest;
     }
 
     /// @notice Limbs of the proof's commitments, then all scalars.
@@ -249,10 +263,8 @@ contract BatchVerifier is IProofVerifier, Srs {
         G1.Point memory combined = G1.Point(0, 0);
         G1.addCombination(combined, columns, record.proofColumns, coefficients);
         coefficients += 0x20 * record.proofColumns;
-        uint256 cursor = record.groupsAt;
         for (uint256 g = 0; g < models.length; ++g) {
-            Group memory group = BatchRecord.group(cursor);
-            cursor = group.next;
+            Group memory group = record.groups[g];
             G1.addCombination(combined, models[g], group.columns, coefficients);
             coefficients += 0x20 * group.columns;
         }
@@ -314,7 +326,7 @@ contract BatchVerifier is IProofVerifier, Srs {
         uint256[3] memory signals = [c, e, rho];
         assembly ("memory-safe") {
             let free := mload(0x40)
-            let point := add(key, 448)
+            let point := add(key, KEY_POINTS_AT)
             mcopy(free, point, 0x40)
             for { let i := 0 } lt(i, 3) { i := add(i, 1) } {
                 point := add(point, 0x40)
@@ -322,7 +334,7 @@ contract BatchVerifier is IProofVerifier, Srs {
                 mstore(add(free, 0x80), mload(add(signals, shl(5, i))))
                 let success := staticcall(gas(), EC_MUL, add(free, 0x40), 0x60, add(free, 0x40), 0x40)
                 valid := and(valid, and(success, eq(returndatasize(), 0x40)))
-                success := staticcall(gas(), 0x06, free, 0x80, free, 0x40)
+                success := staticcall(gas(), EC_ADD, free, 0x80, free, 0x40)
                 valid := and(valid, and(success, eq(returndatasize(), 0x40)))
             }
             mcopy(statement, free, 0x40)
@@ -330,9 +342,10 @@ contract BatchVerifier is IProofVerifier, Srs {
         if (!valid) revert ProofInvalid();
     }
 
-    /// @notice e(-A, B) e(alpha, beta) e(statement, gamma) e(C, delta) (e(L, H) e(-R, tau H))^w = 1, w drawn from all of it.
-    /// @dev Groth16's equation and the opening's are both of the form product = 1; if either does not hold, both together
-    /// hold for one w in r. Assembly: the precompile's words at the free pointer, which stays where it is.
+    /// @notice e(-A, B) e(alpha, beta) e(C, delta) e(statement + w L, H) e(-w R, tau H) = 1, w drawn from all of it.
+    /// @dev Groth16's equation, its gamma being H, and the opening's to the power w: both are of the form product = 1, and if
+    /// either does not hold, both together hold for one w in r. Assembly: the precompile's words at the free pointer, which
+    /// stays where it is.
     /// @param proof offset of A, B and C
     function _pair(
         uint256 key,
@@ -360,30 +373,30 @@ contract BatchVerifier is IProofVerifier, Srs {
             if and(gt(y, 0), lt(y, FQ_MODULUS)) { mstore(add(free, 0x20), sub(FQ_MODULUS, y)) }
             // (alpha, beta)
             mcopy(add(free, 0xc0), key, 0xc0)
-            // (statement, gamma)
-            mcopy(add(free, 0x180), statement, 0x40)
-            mcopy(add(free, 0x1c0), add(key, 192), 0x80)
             // (C, delta)
-            calldatacopy(add(free, 0x240), add(proof, 0xc0), 0x40)
-            mcopy(add(free, 0x280), add(key, 320), 0x80)
-            // (w L, H)
-            let to := add(free, 0x300)
+            calldatacopy(add(free, 0x180), add(proof, 0xc0), 0x40)
+            mcopy(add(free, 0x1c0), add(key, KEY_DELTA_AT), 0x80)
+            // (statement + w L, H)
+            let to := add(free, 0x240)
             mcopy(to, left, 0x40)
             mstore(add(to, 0x40), w)
             let success := staticcall(gas(), EC_MUL, to, 0x60, to, 0x40)
             success := and(success, eq(returndatasize(), 0x40))
+            mcopy(add(to, 0x40), statement, 0x40)
+            let done := staticcall(gas(), EC_ADD, to, 0x80, to, 0x40)
+            success := and(success, and(done, eq(returndatasize(), 0x40)))
             mstore(add(to, 0x40), H_X1)
             mstore(add(to, 0x60), H_X0)
             mstore(add(to, 0x80), H_Y1)
             mstore(add(to, 0xa0), H_Y0)
             // (-w R, tau H)
-            to := add(free, 0x3c0)
+            to := add(free, 0x300)
             mcopy(to, minus, 0x40)
             mstore(add(to, 0x40), w)
-            let done := staticcall(gas(), EC_MUL, to, 0x60, to, 0x40)
+            done := staticcall(gas(), EC_MUL, to, 0x60, to, 0x40)
             success := and(success, and(done, eq(returndatasize(), 0x40)))
             mcopy(add(to, 0x40), tauH, 0x80)
-            done := staticcall(gas(), PAIRING, free, 0x480, free, 0x20)
+            done := staticcall(gas(), PAIRING, free, 0x3c0, free, 0x20)
             success := and(success, and(done, eq(returndatasize(), 0x20)))
             holds := and(success, eq(mload(free), 1))
         }
@@ -424,24 +437,23 @@ contract BatchVerifier is IProofVerifier, Srs {
         bool sound;
         assembly ("memory-safe") {
             let beta := keccak256(add(key, 64), 0x80)
-            let gamma := keccak256(add(key, 192), 0x80)
-            let delta := keccak256(add(key, 320), 0x80)
+            let delta := keccak256(add(key, KEY_DELTA_AT), 0x80)
             let free := mload(0x40)
             mstore(free, H_X1)
             mstore(add(free, 0x20), H_X0)
             mstore(add(free, 0x40), H_Y1)
             mstore(add(free, 0x60), H_Y0)
+            // delta = gamma where nobody has contributed: anybody can prove anything. beta = H likewise, and alpha = G1.
             let generator := keccak256(free, 0x80)
-            sound := iszero(or(eq(gamma, delta), or(eq(delta, generator), eq(beta, generator))))
-            // alpha = G1.
+            sound := iszero(or(eq(delta, generator), eq(beta, generator)))
             sound := and(sound, iszero(and(eq(mload(key), 1), eq(mload(add(key, 0x20)), 2))))
-            // Every point through the pairing, which refuses what is none: (alpha, beta) (IC, gamma) (IC, delta) ..
+            // Every point through the pairing, which refuses what is none of its group.
+            mcopy(free, key, 0xc0)
             for { let i := 0 } lt(i, 4) { i := add(i, 1) } {
-                let to := add(free, mul(i, 0xc0))
-                mcopy(to, add(key, add(448, shl(6, i))), 0x40)
-                mcopy(add(to, 0x40), add(key, add(64, mul(0x80, mod(i, 3)))), 0x80)
+                let to := add(free, mul(add(i, 1), 0xc0))
+                mcopy(to, add(key, add(KEY_POINTS_AT, shl(6, i))), 0x40)
+                mcopy(add(to, 0x40), add(key, KEY_DELTA_AT), 0x80)
             }
-            mcopy(add(free, 0x300), key, 0xc0)
             let success := staticcall(gas(), PAIRING, free, 0x3c0, free, 0x20)
             sound := and(sound, and(success, eq(returndatasize(), 0x20)))
         }
