@@ -57,6 +57,16 @@ export const ERROR_CODES = {
     what: 'Receipts do not fit the circuit of a recursive batch.',
     mend: 'Give the groups that the circuit was made for, each with one receipt at least and no more than it has room for.',
   },
+  BEACON_INVALID: {
+    kind: 'invalid',
+    what: 'A drand relay answered with something else than the signature of the round.',
+    mend: 'Ask another relay, or name the chain of the network that the Beacon contract was deployed for.',
+  },
+  BEACON_UNAVAILABLE: {
+    kind: 'infrastructure',
+    what: 'A drand relay cannot be reached.',
+    mend: 'Check the URL and the network, or name another relay.',
+  },
   BOUND_EXCEEDED: {
     kind: 'usage',
     what: 'A proved bound of the integer graph exceeds what exact arithmetic holds.',
@@ -231,6 +241,11 @@ export const ERROR_CODES = {
     kind: 'invalid',
     what: 'In a drill the honest side did not get what is its right.',
     mend: 'Do not rely on this deployment; read which check failed.',
+  },
+  ECONOMICS_INVALID: {
+    kind: 'usage',
+    what: 'A number of an economic question is missing, out of range, or contradicts another.',
+    mend: 'Correct the number that the message names.',
   },
   ENGINE_FAILED: {
     kind: 'infrastructure',
@@ -572,6 +587,11 @@ export const ERROR_CODES = {
     what: 'The WebAssembly of the prover is not there.',
     mend: 'Build it: npm run build.',
   },
+  PROVER_UNAVAILABLE: {
+    kind: 'infrastructure',
+    what: 'A proof system of others that was asked for is not installed, or in another version.',
+    mend: 'Install it with `npm run ezkl:install` (Python 3 and pip are needed), or name its Python in ASSAY_EZKL_PYTHON.',
+  },
   QUEUE_UNAVAILABLE: {
     kind: 'infrastructure',
     what: 'The job queue cannot be reached.',
@@ -591,6 +611,11 @@ export const ERROR_CODES = {
     kind: 'invalid',
     what: 'A receipt was posted, but the rollup contract could not bind it.',
     mend: 'Check that the executor signed for this chain and contract, and has no other receipt for this order.',
+  },
+  REPORT_INVALID: {
+    kind: 'usage',
+    what: 'A file of measurements is not what a benchmark writes.',
+    mend: 'Give a file of `assay bench --json`, or for --resume one that it has written; delete a damaged one to measure anew.',
   },
   SAMPLES_INVALID: {
     kind: 'usage',

@@ -55,7 +55,8 @@ abstract class Adversary implements Executor {
     honest: Pick<ExecutionResult, 'engine' | 'elapsedMs'>,
   ): Promise<ExecutionResult> {
     const { items } = order;
-    const roots = commit(bundle, slots, items);
+    // The inputs are the order's, under whichever commitment it names.
+    const roots = { ...commit(bundle, slots, items), inputRoot: order.inputRoot };
     const outputs = outputsFrom(bundle, slots);
     await this.traces.put('trace', roots.traceRoot, slots, items);
     await this.traces.put('result', roots.outputRoot, outputs, items);

@@ -62,10 +62,11 @@ export class ExecutorWorker {
         meta: { engine: engine.name },
       });
     }
+    const { expectedInputRoot } = request;
     const root = inputRoot(bundle.graph, inputs, items);
-    if (root !== request.expectedInputRoot) {
-      const message = `the order names input root ${request.expectedInputRoot}, the input given has ${root}`;
-      throw new AssayError('ORDER_MISMATCH', message, { meta: { expected: request.expectedInputRoot, found: root } });
+    if (expectedInputRoot !== null && root !== expectedInputRoot) {
+      const message = `the order names input root ${expectedInputRoot}, the input given has ${root}`;
+      throw new AssayError('ORDER_MISMATCH', message, { meta: { expected: expectedInputRoot, found: root } });
     }
     const convolution = report.deviceClass === 'exact' ? 'conv' : 'im2col';
     const lease = await this.#cache.acquire(

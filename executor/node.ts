@@ -78,6 +78,11 @@ export interface ExecutorNodeOptions {
   readonly memoryBudgetBytes?: number;
   /** Default: none, so that it takes no orders. */
   readonly terms?: ExecutorTerms;
+  /**
+   * Another commitment to inputs that orders of the zk lane may name, as those that are proved in recursive batches do;
+   * null where there is none for the model. Default: none.
+   */
+  readonly batchInputRoot?: (bundle: Bundle, inputs: readonly Int32Array[], items: number) => Hex | null;
 }
 
 const DEFAULT_BUDGET_BYTES = 2 ** 31;
@@ -149,10 +154,13 @@ export class ExecutorNode implements Executor {
       throw new AssayError('ORDER_MISMATCH', message, { meta: { expected: order.modelDigest, found: bundle.digest } });
     }
     const thread = await this.#running();
-    const reply = await thread.execute(bundle, inputs, order.items, order.inputRoot);
+    const other = order.lane === 'zk' ? this.#options.batchInputRoot?.(bundle, inputs, order.items) : null;
+    const isOther = order.inputRoot === other;
+    const reply = await thread.execute(bundle, inputs, order.items, isOther ? null : order.inputRoot);
     if (reply.modelTest !== null) this.#modelTests.set(bundle.digest, reply.modelTest);
     const result: ExecutionResult = {
       ...reply.execution,
+      inputRoot: order.inputRoot,
       orderHash: hashOrder(order, this.#options.domain),
       modelDigest: order.modelDigest,
       items: order.items,

@@ -37,7 +37,8 @@ export type WorkerRequest = { readonly id: number } & (
       readonly inputs: readonly Int32Array[];
       readonly items: number;
       /** The input root that the order names. */
-      readonly expectedInputRoot: Hex;
+      /** Null: the caller has checked the inputs against another commitment. */
+      readonly expectedInputRoot: Hex | null;
     }
   | {
       readonly kind: 'float';

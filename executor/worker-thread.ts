@@ -68,7 +68,7 @@ export class WorkerThread {
     bundle: Bundle,
     inputs: readonly Int32Array[],
     items: number,
-    expectedInputRoot: Hex,
+    expectedInputRoot: Hex | null,
   ): Promise<Reply<'executed'>> {
     const request = { kind: 'execute', digest: bundle.digest, inputs, items, expectedInputRoot } as const;
     if (this.#sent.has(bundle.digest)) {

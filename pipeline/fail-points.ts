@@ -67,6 +67,9 @@ export const ZK_FAIL_POINTS = [
   'post-proved.after-mined',
 ] as const;
 
+/** Those that only jobs pass that are proved together. */
+export const BATCH_FAIL_POINTS = ['join.after-evaluate', 'wrap.before-prove', 'wrap.after-prove'] as const;
+
 /** Those that only jobs of the optimistic lane pass. */
 export const OPTIMISTIC_FAIL_POINTS = ['challenge.before-status-stored'] as const;
 
@@ -76,6 +79,7 @@ export const EXPIRE_FAIL_POINTS = ['expire.before-sign', 'expire.after-stored', 
 export type FailPoint =
   | (typeof FAIL_POINTS)[number]
   | (typeof ZK_FAIL_POINTS)[number]
+  | (typeof BATCH_FAIL_POINTS)[number]
   | (typeof OPTIMISTIC_FAIL_POINTS)[number]
   | (typeof EXPIRE_FAIL_POINTS)[number];
 

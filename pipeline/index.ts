@@ -1,6 +1,7 @@
 /** The public face of the pipeline. */
 export { auditorPort, checkerFromEngine, checkerFromExecutor, executorPort } from './adapters/nodes.js';
 export { openBundleFolder, type BundleFolder } from './adapters/bundle-folder.js';
+export { batchProver, type BatchProverOptions, type PlacedCircuit } from './adapters/batch-prover.js';
 export { ProverNode, type ProverNodeOptions } from './adapters/prover-node.js';
 export type { SrsSource } from './adapters/prover-messages.js';
 export { settlementChain } from './chain/settlement-chain.js';

@@ -226,6 +226,6 @@ describe.skipIf(postgresMissing !== null)(
       for (const id of ids) expect(await pipeline.waitFor(id)).toMatchObject({ outcome: 'accepted' });
       await pipeline.close();
       await deployment.close();
-    }, 60_000);
+    }, 120_000);
   },
 );

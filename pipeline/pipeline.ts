@@ -3,11 +3,13 @@
  *
  *   order    accept -> (opening) -> run -> sign -> (sealing) -> (batched) -> done                       sampled, optimistic lane
  *                                              \-> prove -> verify -> (sealing) -> (batched) -> done    zk lane
+ *                                              \-> join -> (sealing) -> (batched) -> done               zk lane, proved together
  *            any step after the opening -> expire -> done                                      without a receipt on chain
  *   opening  open -> done
  *   batch    post -> audit -> settle -> pay -> done      sampled lane
  *            post -> challenge -> pay -> done            optimistic lane
  *            post -> pay -> done                         zk lane: one receipt, with its proof
+ *            wrap -> post -> pay -> done                 zk lane: many receipts, one recursive proof
  *
  * An order is real money from its opening on: the requester's price and the executor's lock are held by Escrow before
  * anybody works. `post` binds the signed receipt to the order; `audit` and `settle` bring the court's verdict; `pay` has
@@ -37,6 +39,7 @@ import { openPglite } from './database/open-pglite.js';
 import { openPostgres } from './database/open-postgres.js';
 import type {
   AuditorPort,
+  BatchProverPort,
   BundleStore,
   ChainPort,
   CheckerPort,
@@ -55,6 +58,7 @@ import { auditBatch } from './stages/audit.js';
 import { awaitChallenges } from './stages/challenge.js';
 import type { StageContext } from './stages/context.js';
 import { expireOrder } from './stages/expire.js';
+import { joinOrder } from './stages/join.js';
 import { onStageFailure } from './stages/on-failure.js';
 import { openOrders } from './stages/open.js';
 import { payBatch } from './stages/pay.js';
@@ -66,6 +70,7 @@ import { sealBatch } from './stages/seal.js';
 import { settleBatch } from './stages/settle.js';
 import { signOrderReceipt } from './stages/sign.js';
 import { verifyOrderProof } from './stages/verify.js';
+import { wrapBatch } from './stages/wrap.js';
 import { openBlobStore } from './store/blob-store.js';
 import { submitOrder, type OrderRequest } from './submit.js';
 import type { Claim } from './work/claim.js';
@@ -74,6 +79,7 @@ import { relayOutbox } from './work/relay.js';
 import { Runner } from './work/runner.js';
 import {
   ACTIVE_STEPS,
+  BATCH_PROOF_STEPS,
   CHAIN_STEPS,
   PROOF_STEPS,
   WHEN_THE_CHAIN_SAYS,
@@ -87,6 +93,8 @@ export interface PipelinePorts {
   readonly checkers: readonly CheckerPort[];
   /** Of the zk lane; none where it is closed. All use one reference string. */
   readonly provers?: readonly ProverPort[];
+  /** Of recursive batches, in the zk lane. */
+  readonly batchProver?: BatchProverPort;
   /** How a proof is put before the policy's verifier. @default as DirectVerifier.sol reads it */
   readonly encodeEvidence?: EncodeEvidence;
   readonly auditors: readonly AuditorPort[];
@@ -161,6 +169,8 @@ export class Pipeline {
         sign: bind(signOrderReceipt),
         prove: bind(proveOrder),
         verify: bind(verifyOrderProof),
+        join: bind(joinOrder),
+        wrap: bind(wrapBatch),
         post: bind(postBatch),
         audit: bind(auditBatch),
         settle: bind(settleBatch),
@@ -225,6 +235,7 @@ export class Pipeline {
         executors: ports.executors,
         checkers: ports.checkers,
         provers,
+        batchProver: ports.batchProver ?? null,
         encodeEvidence: ports.encodeEvidence ?? directEvidenceOf,
         auditors: ports.auditors,
         chain: ports.chain,
@@ -296,7 +307,7 @@ export class Pipeline {
    * waits for orders to expire whose time has not come.
    */
   async drain(): Promise<void> {
-    const notHere = this.context.provers.length === 0 ? ['done', ...PROOF_STEPS] : ['done'];
+    const notHere = ['done', ...this.elsewhere()];
     this.draining = true;
     try {
       for (;;) {
@@ -360,11 +371,12 @@ export class Pipeline {
   }
 
   private start(): void {
-    const provers = this.context.provers.length;
+    const elsewhere = this.elsewhere();
     for (const step of ACTIVE_STEPS) {
-      if (CHAIN_STEPS.includes(step) || (provers === 0 && PROOF_STEPS.includes(step))) continue;
+      if (CHAIN_STEPS.includes(step) || elsewhere.includes(step)) continue;
       // Proofs wait for a prover in the queue: there, waiting is no failure and takes nobody's place.
-      const concurrency = step === 'prove' ? provers : this.settings.concurrency;
+      const concurrency =
+        step === 'prove' ? this.context.provers.length : step === 'wrap' ? 1 : this.settings.concurrency;
       this.queue.work(step, concurrency, (hint) => this.runner.run(hint));
     }
     if (this.posting.held) this.startChainWork();
@@ -374,6 +386,12 @@ export class Pipeline {
       this.after(this.settings.sweepMs, beat);
     };
     beat();
+  }
+
+  /** Steps that this process has nobody for. */
+  private elsewhere(): ActiveStep[] {
+    const { provers, batchProver } = this.context;
+    return [...(provers.length === 0 ? PROOF_STEPS : []), ...(batchProver === null ? BATCH_PROOF_STEPS : [])];
   }
 
   private startChainWork(): void {

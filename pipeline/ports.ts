@@ -123,6 +123,44 @@ export interface ProverPort {
   abort(): Promise<void>;
 }
 
+/** An order that waits for a recursive batch. */
+export interface WaitingOrder {
+  readonly orderHash: Hex;
+  readonly bundle: Bundle;
+  readonly items: number;
+}
+
+/** What a recursive batch is made of: a circuit, and the orders in the order of its groups. */
+export interface BatchChoice {
+  readonly circuit: number;
+  readonly orders: readonly Hex[];
+  /** True where the circuit has no room for more. */
+  readonly full: boolean;
+}
+
+export interface BatchJob extends Pick<ProofJob, 'orderHash' | 'bundle' | 'inputs'> {
+  /** What the receipt says: the batch must show it. */
+  readonly outputRoot: Hex;
+}
+
+/** Somebody who proves many receipts at once, for one contract. */
+export interface BatchProverPort {
+  readonly name: string;
+  /**
+   * What an order names as its input root that is to be proved in a batch; null where no circuit takes the model with so
+   * many items.
+   */
+  inputRootOf(bundle: Bundle, inputs: readonly Int32Array[], items: number): Hex | null;
+  /** The largest batch that a circuit makes of these, the first ones of each model; null where none does. */
+  choose(waiting: readonly WaitingOrder[]): BatchChoice | null;
+  /**
+   * @param jobs in the order that `choose` gave.
+   * @returns what the policy's verifier takes, checked here as it will check it.
+   * @throws AssayError PROVER_FAILED; PROOF_INVALID where the batch shows another output than a receipt
+   */
+  prove(circuit: number, jobs: readonly BatchJob[]): Promise<Uint8Array>;
+}
+
 export interface AuditorPort {
   readonly address: Hex;
   signVerdict(verdict: AuditVerdict): Promise<Hex>;

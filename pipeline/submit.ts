@@ -47,7 +47,9 @@ export async function submitOrder(context: StageContext, request: OrderRequest, 
   const bundle = await bundles.get(order.modelDigest);
   checkInputs(bundle.graph, inputs, order.items);
   const root = inputRoot(bundle.graph, inputs, order.items);
-  if (root !== order.inputRoot)
+  const batchRoot = order.lane === 'zk' ? context.batchProver?.inputRootOf(bundle, inputs, order.items) : null;
+  const recursive = order.inputRoot === batchRoot;
+  if (root !== order.inputRoot && !recursive)
     throw invalid(orderHash, `inputRoot: the order says ${order.inputRoot}, the input hashes to ${root}`);
   const chainNow = await chain.clock();
   const fault = await termsFault(context, bundle, order, chainNow);
@@ -64,8 +66,8 @@ export async function submitOrder(context: StageContext, request: OrderRequest, 
         [orderHash, now],
       );
       await tx.execute(
-        `INSERT INTO assay.orders (order_hash, requester, idempotency_key, order_json, signature, model_digest, input_file, created_at, executor, deliver_by, lane_decision)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+        `INSERT INTO assay.orders (order_hash, requester, idempotency_key, order_json, signature, model_digest, input_file, created_at, executor, deliver_by, lane_decision, recursive)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
         [
           orderHash,
           order.requester,
@@ -78,6 +80,7 @@ export async function submitOrder(context: StageContext, request: OrderRequest, 
           order.executor,
           order.deliverBy,
           JSON.stringify(decision),
+          recursive,
         ],
       );
       await enqueue(tx, orderHash, 'accept', 1);

@@ -6,8 +6,9 @@
  * the note in `stateDir` and takes it over. So nothing that was mined is lost with its owner.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { HDNodeWallet } from 'ethers';
 import { DEVELOPMENT_CHAIN_ID } from '../common/development-keys.js';
@@ -60,7 +61,10 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   const stateFile = stateDir === undefined ? null : join(stateDir, 'state.json');
   const resumed = stateFile !== null && existsSync(stateFile);
   const outlives = stateDir !== undefined;
-  const { child, port } = await launch(outlives, [
+  const states = stateDir === undefined ? mkdtempSync(join(tmpdir(), 'assay-anvil-')) : join(stateDir, 'states');
+  // What an earlier run left is of no use to a new one: what goes on is in the state file.
+  if (stateDir !== undefined) rmSync(states, { recursive: true, force: true });
+  const { child, port } = await launch(outlives, states, [
     // Osaka: the rules of mainnet, its cap of 2^24 gas a transaction included.
     ...[
       '--host',
@@ -117,14 +121,29 @@ function handle(running: RunningAnvil, stateDir: string | undefined, adopted: bo
   };
 }
 
-async function launch(outlives: boolean, args: readonly string[]): Promise<{ child: ChildProcess; port: number }> {
+/** @param states where old states go when there are too many for the memory. */
+async function launch(
+  outlives: boolean,
+  states: string,
+  args: readonly string[],
+): Promise<{ child: ChildProcess; port: number }> {
   // Own process group for a chain that outlives us: Ctrl-C in the terminal reaches this process alone, which then
   // stops anvil in order. One that does not outlive us shall get the Ctrl-C too.
-  const child = spawn(anvilBinary(), args, { stdio: ['ignore', 'pipe', 'pipe'], detached: outlives });
+  // Anvil's own place for them is the home folder, where nobody removes what a killed chain leaves: 1 GB an hour.
+  const child = spawn(anvilBinary(), [...args, '--cache-path', states], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: outlives,
+  });
   if (!outlives) {
-    const end = (): void => void child.kill('SIGKILL');
+    const end = (): void => {
+      child.kill('SIGKILL');
+      rmSync(states, { recursive: true, force: true });
+    };
     process.once('exit', end);
-    child.once('exit', () => process.off('exit', end));
+    child.once('exit', () => {
+      process.off('exit', end);
+      rmSync(states, { recursive: true, force: true });
+    });
   }
   let output = '';
   try {

@@ -6,6 +6,9 @@ import { compileContracts } from './build.js';
 import { renderBinding } from './render-binding.js';
 
 const BOUND = [
+  'AuditCourt',
+  'BatchVerifier',
+  'Beacon',
   'DirectVerifier',
   'DisputeGame',
   'Escrow',
@@ -16,6 +19,7 @@ const BOUND = [
   'ReceiptRollup',
   'TapeMaker',
   'WrappedNative',
+  'ZkVerifier',
 ] as const;
 
 const cacheDir = mkdtempSync(join(tmpdir(), 'assay-contracts-'));

@@ -29,7 +29,7 @@ const COMPILER_STACK_MB = 64;
 /** Compilers at once: each takes some 400 MB. */
 const MAX_COMPILERS = 4;
 
-const DEFAULT_FOLDERS = ['src', 'src/batch', 'src/direct', 'src/dispute', 'src/dispute/float'];
+const DEFAULT_FOLDERS = ['src', 'src/batch', 'src/court', 'src/direct', 'src/dispute', 'src/dispute/float'];
 
 /** For how many calls a piece of code is worth to be made cheap rather than short. */
 const DEFAULT_RUNS = 10_000;
@@ -66,7 +66,7 @@ export type Artifacts = Readonly<Record<string, Artifact>>;
 export interface CompileOptions {
   /**
    * Folders under verifier-contracts/, each with .sol files.
-   * @default ['src', 'src/batch', 'src/direct', 'src/dispute', 'src/dispute/float']
+   * @default ['src', 'src/batch', 'src/court', 'src/direct', 'src/dispute', 'src/dispute/float']
    */
   readonly folders?: readonly string[];
   /** @default `.cache/contracts` in the package's root */

@@ -2,6 +2,7 @@
 import { Interface, type Provider, type Signer, type TransactionReceipt } from 'ethers';
 import { AssayError } from '../common/errors.js';
 import type { Hex, ReceiptDomain } from '../receipts/types.js';
+import { batchVerifierAbi } from './bindings/BatchVerifier.js';
 import { directVerifierAbi } from './bindings/DirectVerifier.js';
 import { disputeGameAbi } from './bindings/DisputeGame.js';
 import { escrowAbi } from './bindings/Escrow.js';
@@ -10,6 +11,7 @@ import { programStoreAbi } from './bindings/ProgramStore.js';
 import { quorumCourtAbi } from './bindings/QuorumCourt.js';
 import { receiptRollupAbi } from './bindings/ReceiptRollup.js';
 import { tapeMakerAbi } from './bindings/TapeMaker.js';
+import { zkVerifierAbi } from './bindings/ZkVerifier.js';
 import { chainError } from './chain-error.js';
 
 /** A transaction that no block takes up (fee too low, gap in the nonces) must not hold its sender for ever. */
@@ -57,6 +59,8 @@ export const settlementErrors = new Interface(
     directVerifierAbi,
     programStoreAbi,
     tapeMakerAbi,
+    batchVerifierAbi,
+    zkVerifierAbi,
   ].flatMap((abi) => abi.filter((entry) => entry.startsWith('error '))),
 );
 

@@ -1,6 +1,6 @@
 /**
  * Deploys the settlement contracts, in an order in which each finds what it needs:
- *   token (unless given) -> store of programs and verifier of proofs (unless given) -> court -> step and game (unless
+ *   token (unless given) -> store of programs and verifiers of proofs (unless given) -> court -> step and game (unless
  *   given) -> escrow, with its first policies in force ->
  *   rollup.
  * Court and escrow name contracts that come later: an address follows from the deployer and his nonce. For the same
@@ -35,6 +35,11 @@ export interface SettlementOptions {
    * closed.
    */
   readonly verifier?: Hex | SrsHead;
+  /**
+   * Records of the circuits of recursive batches (circuits/batch/record.ts), where the zk lane takes those too. Needs the
+   * verifier's SRS.
+   */
+  readonly batchRecords?: readonly Uint8Array[];
   /** Judge of the optimistic lane: a contract, or what one is deployed with. Absent: that lane is closed. */
   readonly game?: Hex | GameOptions;
   /** In force at once, all under the same judges; at least one. */
@@ -75,6 +80,8 @@ export interface DeployedContract {
     | 'TapeMaker'
     | 'ProgramStore'
     | 'DirectVerifier'
+    | 'BatchVerifier'
+    | 'ZkVerifier'
     | 'QuorumCourt'
     | 'IntegerStep'
     | 'FloatStep'
@@ -164,6 +171,7 @@ export async function deploySettlement(
   const steps = plan(options, token);
   const folders = ['src'];
   if (isHead(options.verifier)) folders.push('src/direct');
+  if (options.batchRecords !== undefined) folders.push('src/batch');
   if (isGame(options.game)) {
     folders.push('src/dispute');
     if (options.game.step === 'float') folders.push('src/dispute/float');
@@ -194,7 +202,7 @@ export async function deploySettlement(
   }
   const court = addressOf('QuorumCourt');
   const game = isGame(options.game) ? addressOf('DisputeGame') : (options.game ?? NOBODY);
-  const verifier = isHead(options.verifier) ? addressOf('DirectVerifier') : (options.verifier ?? NOBODY);
+  const verifier = isHead(options.verifier) ? addressOf(verifierOf(options)) : (options.verifier ?? NOBODY);
   return {
     ...record,
     rollup: addressOf('ReceiptRollup'),
@@ -218,6 +226,8 @@ function plan(options: SettlementOptions, token: Hex | 'wrapped-native'): readon
   policiesOf(options, anyVerifier!, anyCourt!, anyGame!).forEach(checkPolicy);
   const unit = clock === 'timestamp' ? 1 : SLOT_SECONDS;
   const days = (count: number): number => (count * DAY_SECONDS) / unit;
+  if (options.batchRecords !== undefined && !isHead(options.verifier))
+    throw refused('records of recursive batches need the SRS that their proofs are opened with');
   const steps: Step[] = [];
   if (token === 'wrapped-native') steps.push({ name: 'WrappedNative', args: () => [] });
   const { verifier } = options;
@@ -226,6 +236,12 @@ function plan(options: SettlementOptions, token: Hex | 'wrapped-native'): readon
     steps.push({ name: 'ProgramStore', args: (at) => [at('TapeMaker')] });
     const words = [wordsOf('tauG1', verifier.tauG1, 2), wordsOf('tauG2', verifier.tauG2, 4)];
     steps.push({ name: 'DirectVerifier', args: (at) => [...words, at('ProgramStore')] });
+    const { batchRecords } = options;
+    if (batchRecords !== undefined) {
+      const records = batchRecords.map((record) => hexlify(record));
+      steps.push({ name: 'BatchVerifier', args: () => [...words, records] });
+      steps.push({ name: 'ZkVerifier', args: (at) => [at('DirectVerifier'), at('BatchVerifier')] });
+    }
   }
   if (court !== undefined) {
     steps.push({ name: 'QuorumCourt', args: (at) => [at('ReceiptRollup'), at('Escrow'), court] });
@@ -253,7 +269,7 @@ function plan(options: SettlementOptions, token: Hex | 'wrapped-native'): readon
       options.coolDown ?? days(30),
       policiesOf(
         options,
-        isHead(verifier) ? at('DirectVerifier') : (verifier ?? NOBODY),
+        isHead(verifier) ? at(verifierOf(options)) : (verifier ?? NOBODY),
         at('QuorumCourt'),
         isGame(game) ? at('DisputeGame') : (game ?? NOBODY),
       ),
@@ -266,6 +282,9 @@ function plan(options: SettlementOptions, token: Hex | 'wrapped-native'): readon
 function policiesOf({ policies }: SettlementOptions, verifier: Hex, court: Hex, game: Hex): Policy[] {
   return policies.map((policy) => ({ ...policy, verifier, game, court }));
 }
+
+const verifierOf = ({ batchRecords }: SettlementOptions): 'DirectVerifier' | 'ZkVerifier' =>
+  batchRecords === undefined ? 'DirectVerifier' : 'ZkVerifier';
 
 function isGame(game: Hex | GameOptions | undefined): game is GameOptions {
   return typeof game === 'object';

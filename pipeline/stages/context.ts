@@ -5,6 +5,7 @@ import type { TransactionJournal } from '../chain/transaction-journal.js';
 import type { Database } from '../database/database.js';
 import type {
   AuditorPort,
+  BatchProverPort,
   BundleStore,
   ChainPort,
   CheckerPort,
@@ -22,6 +23,8 @@ export interface StageContext {
   readonly executors: readonly ExecutorPort[];
   readonly checkers: readonly CheckerPort[];
   readonly provers: readonly ProverPort[];
+  /** Of recursive batches; null where none are made. */
+  readonly batchProver: BatchProverPort | null;
   /** Of the zk lane. */
   readonly encodeEvidence: EncodeEvidence;
   readonly auditors: readonly AuditorPort[];

@@ -12,6 +12,8 @@ export interface StoredOrder {
   /** The executor's, over its acceptance; null until it has given it. */
   readonly acceptance: Hex | null;
   readonly inputFile: string;
+  /** Proved together with others, in a recursive batch. */
+  readonly recursive: boolean;
   /** As last seen on chain. */
   readonly chainState: OrderState;
 }
@@ -22,10 +24,11 @@ interface OrderRow {
   readonly signature: Hex;
   readonly acceptance: Hex | null;
   readonly input_file: string;
+  readonly recursive: boolean;
   readonly chain_state: OrderState;
 }
 
-const COLUMNS = 'order_hash, order_json, signature, acceptance, input_file, chain_state';
+const COLUMNS = 'order_hash, order_json, signature, acceptance, input_file, recursive, chain_state';
 
 /** @throws AssayError INTERNAL when there is no such order: steps exist only for orders that do. */
 export async function loadOrder(database: Queryable, orderHash: string): Promise<StoredOrder> {
@@ -51,5 +54,6 @@ const storedOrder = (row: OrderRow): StoredOrder => ({
   signature: row.signature,
   acceptance: row.acceptance,
   inputFile: row.input_file,
+  recursive: row.recursive,
   chainState: row.chain_state,
 });

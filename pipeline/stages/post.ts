@@ -112,9 +112,11 @@ async function isProgramPublished(context: StageContext, batch: StoredBatch): Pr
 async function commitCall({ chain, database, store }: StageContext, batch: StoredBatch): Promise<Call> {
   const { lane, policyHash, receipts, salt } = batch;
   if (lane !== 'zk') return chain.commitCall(lane, policyHash, receipts, salt);
+  // Of a recursive batch the batch's own, else that of its one receipt.
   const [proof] = await database.query<{ evidence_file: string | null }>(
-    'SELECT evidence_file FROM assay.proofs WHERE order_hash = $1',
-    [receipts[0]!.receipt.orderHash],
+    `SELECT COALESCE(b.evidence_file, p.evidence_file) AS evidence_file
+       FROM assay.batches b LEFT JOIN assay.proofs p ON p.order_hash = $2 WHERE b.batch_hash = $1`,
+    [batch.batchHash, receipts[0]!.receipt.orderHash],
   );
   const file = proof?.evidence_file ?? null;
   if (file === null) throw new AssayError('INTERNAL', `Batch ${batch.batchHash} is to be posted without its proof.`);

@@ -27,7 +27,7 @@ interface ExecutionRow {
 
 export async function signOrderReceipt(context: StageContext, claim: Claim): Promise<StepEnd> {
   const { database, chain, clock } = context;
-  const { order, orderHash } = await loadOrder(database, claim.subject);
+  const { order, orderHash, recursive } = await loadOrder(database, claim.subject);
   const [run] = await database.query<ExecutionRow>('SELECT * FROM assay.executions WHERE order_hash = $1', [orderHash]);
   if (run === undefined) throw new AssayError('INTERNAL', `Order ${orderHash} is to be signed but was not run.`);
 
@@ -75,7 +75,7 @@ export async function signOrderReceipt(context: StageContext, claim: Claim): Pro
   }
   return {
     kind: 'advance',
-    next: order.lane === 'zk' ? 'prove' : 'sealing',
+    next: order.lane !== 'zk' ? 'sealing' : recursive ? 'join' : 'prove',
     write: async (tx) => {
       await tx.execute(
         'INSERT INTO assay.receipts (receipt_hash, order_hash, executor, receipt_json, signature, signed_at) VALUES ($1, $2, $3, $4, $5, $6)',

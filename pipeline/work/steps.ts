@@ -9,6 +9,8 @@ export const ACTIVE_STEPS = [
   'sign',
   'prove',
   'verify',
+  'join',
+  'wrap',
   'post',
   'audit',
   'settle',
@@ -29,6 +31,9 @@ export const AFTER_COMMIT = { zk: 'pay', optimistic: 'challenge', sampled: 'audi
 
 /** Steps of the zk lane: only a process with a prover works on them. */
 export const PROOF_STEPS: readonly ActiveStep[] = ['prove', 'verify'];
+
+/** Steps of recursive batches: only a process with a prover of batches works on them. */
+export const BATCH_PROOF_STEPS: readonly ActiveStep[] = ['join', 'wrap'];
 
 /**
  * An order in `opening` waits for one, an order in `sealing` for a batch, one in `batched` for that batch's end.

@@ -204,7 +204,7 @@ describe.each(['scores', 'arg-max'] as const)('a receipt for a model that ends i
     const key = await prover.keyOf(bundle);
     withKey = readerChecks({ key, srs: prover.srs });
     withBundle = readerChecks({ key, srs: prover.srs }, bundle);
-  }, 60_000);
+  }, 120_000);
 
   /** As read from disk, by somebody with the key and by somebody with the bundle too. */
   const check = async (changed: ReceiptFile, options: VerifyReceiptOptions = {}) => {

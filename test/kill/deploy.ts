@@ -6,7 +6,7 @@ import { anvilKey, startAnvil, type Anvil, type AnvilOptions } from '../../verif
 import { compileContracts } from '../../verifier-contracts/build.js';
 import { connectChain } from '../../verifier-contracts/connect-chain.js';
 import type { Call } from '../../verifier-contracts/contract-client.js';
-import { deploySettlement, type PolicyParameters } from '../../verifier-contracts/deploy.js';
+import { deploySettlement, type PolicyParameters, type SrsHead } from '../../verifier-contracts/deploy.js';
 import type { EscrowClient } from '../../verifier-contracts/escrow-client.js';
 import { testPolicy } from '../../verifier-contracts/harness/settlement-fixture.js';
 import { SettlementClient } from '../../verifier-contracts/settlement-client.js';
@@ -21,6 +21,10 @@ export interface DeployOptions {
   readonly policy?: Partial<PolicyParameters>;
   /** Challenge window by the chain's clock. @default the optimistic lane is closed */
   readonly window?: number;
+  /** Checks the proofs of the zk lane. @default a HarnessVerifier, which is told what is proved */
+  readonly verifier?: SrsHead;
+  /** Of the circuits of recursive batches. */
+  readonly batchRecords?: readonly Uint8Array[];
   /** What the requester deposits. */
   readonly requesterFunds?: bigint;
 }
@@ -52,7 +56,8 @@ export async function deployTestSettlement(url: string, options: DeployOptions =
       quorum: 2,
       auditors: auditors.map(addressOf),
     },
-    verifier: ((await verifier.getAddress()) as Hex).toLowerCase() as Hex,
+    verifier: options.verifier ?? (((await verifier.getAddress()) as Hex).toLowerCase() as Hex),
+    ...(options.batchRecords === undefined ? {} : { batchRecords: options.batchRecords }),
     ...(options.window === undefined ? {} : { game: { terms: { window: options.window }, step: 'integer' as const } }),
     policies: [{ ...testPolicy, ...QUICK, ...options.policy }],
     governor: addressOf(governor),

@@ -107,6 +107,7 @@ export class LocalExecutor implements Executor {
     await this.traces.put('trace', execution.traceRoot, execution.slots, order.items);
     return {
       ...execution,
+      inputRoot: order.inputRoot,
       orderHash: hashOrder(order, this.domain),
       modelDigest: order.modelDigest,
       items: order.items,

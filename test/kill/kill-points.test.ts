@@ -53,7 +53,7 @@ beforeAll(async () => {
   const provider = await connectChain(anvil.url);
   chain = { provider, client: await SettlementClient.connect({ provider, rollup: prepared.rollup }) };
   await makeTemplate(template);
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   chain?.provider.destroy();
   await anvil?.stop();

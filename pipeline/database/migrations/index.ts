@@ -5,6 +5,7 @@ import { settlement } from './0004-settlement.js';
 import { openedAlone } from './0005-opened-alone.js';
 import { programs } from './0006-programs.js';
 import { optimisticLane } from './0007-optimistic-lane.js';
+import { recursiveBatches } from './0008-recursive-batches.js';
 
 export interface Migration {
   readonly version: number;
@@ -22,4 +23,5 @@ export const MIGRATIONS: readonly Migration[] = [
   openedAlone,
   programs,
   optimisticLane,
+  recursiveBatches,
 ];
