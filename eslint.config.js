@@ -13,7 +13,17 @@ const MAY_IMPORT = {
   'fraud-proofs': ['common', 'graph', 'receipts', 'verifier-contracts'],
   sampler: ['common', 'graph', 'receipts'],
   models: ['common', 'graph'],
-  pipeline: ['common', 'graph', 'receipts', 'verifier-contracts', 'executor', 'prover', 'fraud-proofs', 'sampler'],
+  pipeline: [
+    'common',
+    'graph',
+    'receipts',
+    'verifier-contracts',
+    'executor',
+    'prover',
+    'circuits',
+    'fraud-proofs',
+    'sampler',
+  ],
   service: ['common', 'pipeline'],
 };
 const ROOMS = [...Object.keys(MAY_IMPORT), 'cli', 'benchmarks', 'test'];

@@ -16,4 +16,5 @@ export { routeJob, type ProofProspect, type RoutingDecision, type RoutingQuestio
 export type { OrderRequest } from './submit.js';
 export { checkOrderProof, type ProofSubject, type ShownOutputs } from './zk/check-proof.js';
 export { directEvidenceOf } from './zk/direct-evidence-of.js';
+export { inputRootOf } from './zk/input-root-of.js';
 export { readerChecks } from './zk/reader-checks.js';

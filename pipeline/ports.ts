@@ -11,6 +11,7 @@ import type { Call } from '../verifier-contracts/contract-client.js';
 import type { CourtTerms } from '../verifier-contracts/court-terms.js';
 import type { BoundOrder, OpenFault, OrderView, SignedOrder } from '../verifier-contracts/escrow-client.js';
 import type { Policy } from '../verifier-contracts/policy.js';
+import type { EvidenceKind } from '../verifier-contracts/zk-verifier.js';
 import type { PostedBatch, SignedReceipt } from '../verifier-contracts/rollup-client.js';
 
 /** What a run of a model on an input commits to. */
@@ -155,7 +156,7 @@ export interface BatchProverPort {
   choose(waiting: readonly WaitingOrder[]): BatchChoice | null;
   /**
    * @param jobs in the order that `choose` gave.
-   * @returns what the policy's verifier takes, checked here as it will check it.
+   * @returns what the contract takes, checked here as it will check it.
    * @throws AssayError PROVER_FAILED; PROOF_INVALID where the batch shows another output than a receipt
    */
   prove(circuit: number, jobs: readonly BatchJob[]): Promise<Uint8Array>;
@@ -245,7 +246,14 @@ export interface ChainPort {
   expireCall(order: JobOrder): Call;
   settleCall(orders: readonly BoundOrder[]): Call;
   commitCall(lane: Lane, policyHash: Hex, receipts: readonly SignedReceipt[], salt: Hex): Call;
-  commitProvedCall(policyHash: Hex, receipts: readonly SignedReceipt[], salt: Hex, evidence: Hex): Call;
+  /** @param kind a proof by itself, or a recursive batch */
+  commitProvedCall(
+    policyHash: Hex,
+    receipts: readonly SignedReceipt[],
+    salt: Hex,
+    evidence: Hex,
+    kind: EvidenceKind,
+  ): Promise<Call>;
   /**
    * What has to be mined before the policy's verifier takes proofs of a program; null where nothing has: it is published,
    * or the verifier keeps no programs.

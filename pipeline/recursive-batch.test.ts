@@ -7,10 +7,9 @@ import { openBatchCircuit, type BatchCircuit } from '../circuits/batch/batch-cir
 import { batchInputRoot, programOf } from '../circuits/batch/input-root.js';
 import { encodeRecord, recordHash } from '../circuits/batch/record.js';
 import type { Bundle } from '../graph/index.js';
-import { openingKey } from '../prover/srs/srs.js';
 import { developmentSrs } from '../prover/srs/development-cache.js';
 import { openArithmetic } from '../prover/wasm/node-arithmetic.js';
-import { srsIdOf } from '../prover/srs/srs.js';
+import { openingKey, srsIdOf } from '../prover/srs/srs.js';
 import { signOrder } from '../receipts/index.js';
 import type { Hex } from '../receipts/types.js';
 import { deployTestSettlement, enrol } from '../test/kill/deploy.js';
@@ -29,13 +28,11 @@ import { ProverNode } from './adapters/prover-node.js';
 import { Pipeline } from './pipeline.js';
 import type { BatchProverPort } from './ports.js';
 import { directEvidenceOf } from './zk/direct-evidence-of.js';
-import { Contract } from 'ethers';
-import { zkVerifierAbi } from '../verifier-contracts/bindings/ZkVerifier.js';
+import { batchVerifierOf } from '../verifier-contracts/zk-verifier.js';
 
 const BITS = 13;
 const ROOM = 3;
 const scratch = mkdtempSync(join(tmpdir(), 'assay-recursive-'));
-const [DIRECT, BATCH] = [Uint8Array.of(1), Uint8Array.of(2)];
 
 let anvil: Anvil;
 let prover: ProverNode;
@@ -62,11 +59,10 @@ beforeAll(async () => {
   const rollup = await deployTestSettlement(anvil.url, { verifier: srs, batchRecords: [record] });
   await enrol(anvil.url, rollup, 'one');
   deployment = await connectDeployment({ directory: scratch, url: anvil.url, rollup, bundle, name: 'one' });
-  const { client, provider } = deployment;
-  const router = new Contract(client.policy.verifier, zkVerifierAbi, provider);
-  const contract = (await router.getFunction('batch')()) as string;
+  const { client } = deployment;
+  const contract = (await batchVerifierOf(client.context, client.policy.verifier))!;
   const place = { chainId: 31337, contract, keyHash: recordHash(record), srsId: srsIdOf(srs) };
-  batches = batchProver({ srs: srsSource, openingKey: key, circuits: [{ circuit, place }], threads: 1, prefix: BATCH });
+  batches = batchProver({ srs: srsSource, openingKey: key, circuits: [{ circuit, place }], threads: 1 });
   pipeline = await Pipeline.open(
     {
       dataDirectory: scratch,
@@ -80,7 +76,7 @@ beforeAll(async () => {
       ...deployment.ports,
       provers: [prover],
       batchProver: { ...batches, prove: (...args) => (proved++, batches.prove(...args)) },
-      encodeEvidence: (subject) => Uint8Array.from([...DIRECT, ...directEvidenceOf(subject)]),
+      encodeEvidence: directEvidenceOf,
     },
   );
 }, 300_000);

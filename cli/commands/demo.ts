@@ -42,7 +42,7 @@ export function demoCommand(): Command {
 }
 
 function summaryText(summary: DemoSummary): string {
-  const { model, chain, players, disputed, proved, success, receipts, seconds } = summary;
+  const { model, chain, players, disputed, proved, together, success, receipts, seconds } = summary;
   const rows = players.map((p) => [
     p.executor,
     `${p.jobs}`,
@@ -85,6 +85,9 @@ One digit more was proved: accepted ${proved.seconds.toFixed(1)} s after its ord
 proof in the transaction that posted it (block ${proved.onChain.block}): ${proved.onChain.status} at once. A stranger with the model's key
 checks it in ${proved.verifyMs.toFixed(0)} ms without a chain: ${proved.verdict}. Forged:
 ${proved.forgeries.map(({ what, verdict, reason }) => `  ${what}: ${verdict}, ${cut(reason)}`).join('\n')}
+
+${together.digits} digits more were proved together: one joint proof of all, wrapped once in Groth16, ${together.seconds.toFixed(1)} s from their orders to
+${[...new Set(together.statuses)].join(', ')} in block ${together.block}: ${together.gas} gas for the whole transaction, ${Math.round(together.gas / together.digits)} for each.
 
 ${moneyText(summary.settlement)}
 

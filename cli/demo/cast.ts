@@ -17,10 +17,14 @@ import {
   type Executor,
   type ExecutorTerms,
 } from '../../executor/index.js';
+import { batchInputRoot } from '../../circuits/batch/input-root.js';
+import { recordHash } from '../../circuits/batch/record.js';
+import { AssayError } from '../../common/errors.js';
 import type { Tamper } from '../../fraud-proofs/step/inject.js';
 import type { Bundle } from '../../graph/index.js';
 import {
   auditorPort,
+  batchProver,
   checkerFromEngine,
   executorPort,
   openBundleFolder,
@@ -29,13 +33,16 @@ import {
   type PipelinePorts,
   type ProverNode,
 } from '../../pipeline/index.js';
+import { openingKey, srsIdOf } from '../../prover/srs/srs.js';
 import type { Hex } from '../../receipts/types.js';
 import { anvilKey, startAnvil, type Anvil } from '../../verifier-contracts/anvil.js';
 import { connectChain } from '../../verifier-contracts/connect-chain.js';
 import type { SettlementClient } from '../../verifier-contracts/settlement-client.js';
+import { batchVerifierOf } from '../../verifier-contracts/zk-verifier.js';
 import { demoAccounts, deployDemo, fundDemo, lower, type NodeOwner } from './deployment.js';
 import { alteredSlots } from './dispute-one.js';
 import type { Party, Roles } from './money.js';
+import type { PreparedCircuit } from './prove-batch.js';
 
 export interface Player {
   readonly title: string;
@@ -73,6 +80,7 @@ const COINS = `0x${(10n ** 23n).toString(16)}`;
  * @param folder fresh data folder of the demo
  * @param bundle the model that is ordered; @param smaller the cheaper one that a cheat runs instead
  * @param prover closed with the cast
+ * @param prepared circuit of the recursive batch and what the contract is told of it
  * @param lie what the executor alters that cheats in the optimistic lane
  * @param orders most that an executor will have
  * @param keepChain the chain goes on after `close`
@@ -82,6 +90,7 @@ export async function startCast(
   bundle: Bundle,
   smaller: Bundle,
   prover: ProverNode,
+  { circuit, record }: PreparedCircuit,
   lie: Tamper,
   orders: (player: Pick<Player, 'honest' | 'lane'>) => number,
   keepChain: boolean,
@@ -95,7 +104,11 @@ export async function startCast(
   const { pollingInterval } = provider;
   provider.pollingInterval = SETUP_POLL_MS;
   const accounts = demoAccounts(provider);
-  const client = await deployDemo(provider, accounts, prover.srs);
+  const client = await deployDemo(provider, accounts, prover.srs, [record]);
+  const contract = await batchVerifierOf(client.context, client.policy.verifier);
+  if (contract === null) throw new AssayError('INTERNAL', 'the demo has deployed no verifier of batches');
+  const srsId = srsIdOf(prover.srs);
+  const place = { chainId: Number(client.domain.chainId), contract, keyHash: recordHash(record), srsId };
   const players = await startPlayers(folder, client, provider, smaller, lie, orders);
   await fundDemo(client, accounts, players);
   provider.pollingInterval = pollingInterval;
@@ -132,6 +145,11 @@ export async function startCast(
       ),
       checkers,
       provers: [prover],
+      batchProver: batchProver({
+        srs: { kind: 'development', points: 2 ** circuit.shape.n },
+        openingKey: openingKey(prover.srs),
+        circuits: [{ circuit, place }],
+      }),
       auditors: accounts.auditors.map((auditor) => auditorPort(auditor, lower(auditor.address), client.domain)),
       chain: settlementChain(client),
       poster: new Wallet(accounts.poster.privateKey),
@@ -205,6 +223,7 @@ async function startPlayers(
         // Five nodes on one machine, and the checkers need other engines than theirs.
         engine: 'onnxruntime-cpu',
         terms,
+        batchInputRoot: (model, inputs, items) => batchInputRoot(model.graph, inputs, items),
       });
       const honest = name === 'honest';
       const lane = name === ALTERS ? 'optimistic' : 'sampled';

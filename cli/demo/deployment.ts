@@ -82,15 +82,20 @@ export function demoAccounts(provider: JsonRpcProvider): Accounts {
   };
 }
 
-/** @param srs the reference string of the proofs that the verifier takes */
+/**
+ * @param srs the reference string of the proofs that the verifier takes
+ * @param batchRecords of the circuits of recursive batches
+ */
 export async function deployDemo(
   provider: JsonRpcProvider,
   { poster, governor, auditors }: Accounts,
   srs: SrsHead,
+  batchRecords: readonly Uint8Array[],
 ): Promise<SettlementClient> {
   const { rollup, policyHashes, fromBlock } = await deploySettlement(poster, {
     token: 'wrapped-native',
     verifier: srs,
+    batchRecords,
     game: { terms: { window: DEMO_WINDOW }, step: 'integer' },
     court: { ...DEMO_COURT, auditors: auditors.map(({ address }) => lower(address)) },
     policies: [DEMO_POLICY],

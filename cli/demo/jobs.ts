@@ -16,6 +16,7 @@ const DELIVER_WITHIN_S = 3_600;
 /**
  * Orders as the service's quote for one of them says, but to the executor that is named here.
  * @param nonce of the first order; the requester never uses one twice.
+ * @param rootOf the commitment to the inputs that the order names
  */
 export async function ordersFor(
   { pipeline, client, requester }: { pipeline: Pipeline; client: SettlementClient; requester: Wallet },
@@ -24,6 +25,7 @@ export async function ordersFor(
   digits: { readonly samples: Samples; readonly labels: Uint8Array },
   nonce: number,
   lane: Lane = 'sampled',
+  rootOf: typeof inputRoot = inputRoot,
 ): Promise<DemoJob[]> {
   const modelDigest = bundle.digest as Hex;
   const deliverBy = (await client.escrow.clock()) + DELIVER_WITHIN_S;
@@ -35,7 +37,7 @@ export async function ordersFor(
         requester: lower(requester.address),
         executor,
         modelDigest,
-        inputRoot: inputRoot(bundle.graph, values, items) as Hex,
+        inputRoot: rootOf(bundle.graph, values, items) as Hex,
         items,
         lane,
         policyHash: offer.policyHash,

@@ -4,13 +4,13 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { batchInputRoot } from '../../circuits/batch/input-root.js';
 import { AssayError } from '../../common/errors.js';
 import {
   committedTensors,
   compileModel,
   encodeBundle,
   evaluateGraph,
-  inputRoot,
   makeBundle,
   outputRoot,
   readOnnx,
@@ -19,6 +19,7 @@ import {
 } from '../../graph/index.js';
 import { calibrationSamples, heldOutSamples, shippedModel } from '../../models/index.js';
 import {
+  inputRootOf,
   Pipeline,
   ProverNode,
   receiptFileOf,
@@ -39,6 +40,7 @@ import { disputeOne, type DisputedOne } from './dispute-one.js';
 import { gasOfCalls, type CallGas } from './gas.js';
 import { ordersFor, type DemoJob } from './jobs.js';
 import { balancesOf, moneyOf, type Money } from './money.js';
+import { BATCH_DIGITS, prepareCircuit, proveBatch, type ProvedBatch } from './prove-batch.js';
 import { proveOne, type ProvedOne } from './prove-one.js';
 
 export interface DemoOptions {
@@ -107,6 +109,8 @@ export interface DemoSummary {
   readonly disputed: DisputedOne;
   /** One digit more, in the lane of proofs. */
   readonly proved: ProvedOne;
+  /** Digits that were proved together, in a recursive batch. */
+  readonly together: ProvedBatch;
   /** Every true receipt is valid and paid, every lie invalid and slashed, also where a proof decides; the money adds up. */
   readonly success: boolean;
   readonly receipts: string;
@@ -134,15 +138,25 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
   writeFileSync(join(options.folder, `${MODEL}.assay`), encodeBundle(bundle));
 
   await compileOnce(terminal);
+  const prepared = await prepareCircuit(bundle, terminal);
   const starting = terminal.progress('starting chain, contracts, five executors, two checkers', null);
   const countOf = ({ honest, lane }: Pick<Player, 'honest' | 'lane'>): number => {
     if (lane === 'optimistic') return 1;
     return honest ? options.jobs : options.cheatJobs;
   };
-  // More for the honest executor: those that nobody can dispute, and the digit that is proved.
+  // More for the honest executor: those that nobody can dispute, and the digits that are proved.
   const orders = (player: Pick<Player, 'honest' | 'lane'>): number =>
-    countOf(player) + (player.honest ? HONEST_OPTIMISTIC + 1 : 0);
-  const cast = await startCast(options.folder, bundle, smaller, prover, options.lie, orders, options.keepChain);
+    countOf(player) + (player.honest ? HONEST_OPTIMISTIC + 1 + BATCH_DIGITS : 0);
+  const cast = await startCast(
+    options.folder,
+    bundle,
+    smaller,
+    prover,
+    prepared,
+    options.lie,
+    orders,
+    options.keepChain,
+  );
   const { client } = cast;
   let pipeline: Pipeline | undefined;
   try {
@@ -166,10 +180,23 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
     const honest = cast.players.find((player) => player.honest)!.executor.address;
     const liar = cast.players.find(({ lane }) => lane === 'optimistic')!.executor.address;
     let nonce = jobs.length;
-    const more = async (executor: Hex, lane: Lane, count: number): Promise<DemoJob[]> => {
+    const more = async (
+      executor: Hex,
+      lane: Lane,
+      count: number,
+      rootOf?: typeof batchInputRoot,
+    ): Promise<DemoJob[]> => {
       const first = nonce;
       nonce += count;
-      return ordersFor({ pipeline: pipeline!, ...cast }, bundle, executor, heldOutSamples(MODEL, count), first, lane);
+      return ordersFor(
+        { pipeline: pipeline!, ...cast },
+        bundle,
+        executor,
+        heldOutSamples(MODEL, count),
+        first,
+        lane,
+        rootOf,
+      );
     };
     const optimistic = [
       ...(await more(liar, 'optimistic', 1)),
@@ -179,6 +206,10 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
     for (const [i, { request }] of optimistic.entries())
       optimisticIds.push(await pipeline.submit(request, `demo-optimistic-${i}`));
     const [job] = await more(honest, 'zk', 1);
+    const together = await proveBatch(
+      { pipeline, client, jobs: await more(honest, 'zk', BATCH_DIGITS, batchInputRoot) },
+      terminal,
+    );
     let paid: Promise<void> | undefined;
     const proved = await proveOne(
       {
@@ -209,13 +240,14 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
     const ids = [...views.map(({ jobId }) => jobId), ...optimisticIds];
     const ended = await Promise.all(ids.map(async (jobId) => (await pipeline!.job(jobId))!));
     const endedProof = (await pipeline.job(hashOrder(job!.request.order, client.domain)))!;
+    const endedBatch = await Promise.all(together.jobIds.map(async (jobId) => (await pipeline!.job(jobId))!));
     const players = await verifyAll(cast, bundle, [...jobs, ...optimistic], ended, receiptFolder, terminal);
     const money = await moneyOf(
       client,
       cast.parties,
       [before, await balancesOf(client, cast.parties)],
       cast.roles,
-      [...ended, endedProof],
+      [...ended, endedProof, ...endedBatch],
       DEMO_LOCK,
     );
     const { price, surcharge } = jobs[0]!.request.order;
@@ -246,8 +278,11 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
       players,
       disputed,
       proved,
+      together,
       success:
         proved.success &&
+        together.success &&
+        endedBatch.every(({ settlement }) => settlement.state === 'paid') &&
         disputed.success &&
         endedProof.settlement.state === 'paid' &&
         money.balanced &&
@@ -422,7 +457,7 @@ async function verifyAll(
     const { verdict } = await verifyReceipt(file, {
       provider: cast.provider,
       rollup: cast.client.rollup.address,
-      inputRoot: (tensors, items) => inputRoot(bundle.graph, integers(tensors), items) as Hex,
+      inputRoot: inputRootOf(bundle.graph),
       outputRoot: (tensors, items) => outputRoot(bundle.graph, integers(tensors), items) as Hex,
     });
     const player = tally.get(file.receipt.executor)!;

@@ -29,8 +29,6 @@ export interface BatchProverOptions {
   readonly threads?: number;
   /** Of the joint proof's arithmetic. @default 3 GiB */
   readonly memoryBudgetBytes?: number;
-  /** What the policy's verifier reads before the evidence itself. @default none */
-  readonly prefix?: Uint8Array;
   /** @default 'batch prover' */
   readonly name?: string;
 }
@@ -39,7 +37,7 @@ const DEFAULT_BUDGET_BYTES = 3 * 2 ** 30;
 
 export function batchProver(options: BatchProverOptions): BatchProverPort {
   const { srs, openingKey, circuits, threads, name = 'batch prover' } = options;
-  const { memoryBudgetBytes = DEFAULT_BUDGET_BYTES, prefix = new Uint8Array(0) } = options;
+  const { memoryBudgetBytes = DEFAULT_BUDGET_BYTES } = options;
   return {
     name,
     inputRootOf: (bundle, inputs, items) => {
@@ -78,10 +76,7 @@ export function batchProver(options: BatchProverOptions): BatchProverPort {
           groups.flatMap(({ own }, g) => own.map((job) => ({ job, group: g }))),
           (at, g, { bundle }) => claimedOutputRoot(shape, g, bundle.graph, claims[at]!),
         );
-        const whole = new Uint8Array(prefix.length + evidence.length);
-        whole.set(prefix);
-        whole.set(evidence, prefix.length);
-        return whole;
+        return evidence;
       } catch (error) {
         const { code, message } = asAssayError(error);
         if (code === 'PROOF_INVALID') throw error;

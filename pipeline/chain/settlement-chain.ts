@@ -4,6 +4,7 @@ import { AssayError } from '../../common/errors.js';
 import type { Hex } from '../../receipts/types.js';
 import { chainError } from '../../verifier-contracts/chain-error.js';
 import { settlementErrors } from '../../verifier-contracts/contract-client.js';
+import { evidenceFor } from '../../verifier-contracts/zk-verifier.js';
 import { ProgramStoreClient } from '../../verifier-contracts/program-store-client.js';
 import type { SettlementClient } from '../../verifier-contracts/settlement-client.js';
 import { stepLimit } from '../../verifier-contracts/step-limit.js';
@@ -67,8 +68,11 @@ export function settlementChain(client: SettlementClient): ChainPort {
     expireCall: (order) => escrow.expireCall(order),
     settleCall: (orders) => escrow.settleCall(orders),
     commitCall: (lane, policyHash, receipts, salt) => rollup.commitCall(lane, policyHash, receipts, salt),
-    commitProvedCall: (policyHash, receipts, salt, evidence) =>
-      rollup.commitProvedCall(policyHash, receipts, salt, evidence),
+    commitProvedCall: async (policyHash, receipts, salt, evidence, kind) => {
+      const { policy } = await client.termsOf(policyHash);
+      const told = await evidenceFor(client.context, policy.verifier, kind, evidence);
+      return rollup.commitProvedCall(policyHash, receipts, salt, told);
+    },
     publishCall: async (policyHash, publication) => {
       const { policy } = await client.termsOf(policyHash);
       const store = await ProgramStoreClient.of(client.context, policy.verifier);

@@ -113,15 +113,16 @@ async function commitCall({ chain, database, store }: StageContext, batch: Store
   const { lane, policyHash, receipts, salt } = batch;
   if (lane !== 'zk') return chain.commitCall(lane, policyHash, receipts, salt);
   // Of a recursive batch the batch's own, else that of its one receipt.
-  const [proof] = await database.query<{ evidence_file: string | null }>(
-    `SELECT COALESCE(b.evidence_file, p.evidence_file) AS evidence_file
+  const [proof] = await database.query<{ evidence_file: string | null; circuit: number | null }>(
+    `SELECT COALESCE(b.evidence_file, p.evidence_file) AS evidence_file, b.circuit
        FROM assay.batches b LEFT JOIN assay.proofs p ON p.order_hash = $2 WHERE b.batch_hash = $1`,
     [batch.batchHash, receipts[0]!.receipt.orderHash],
   );
   const file = proof?.evidence_file ?? null;
   if (file === null) throw new AssayError('INTERNAL', `Batch ${batch.batchHash} is to be posted without its proof.`);
   const evidence = await store.get(file);
-  return chain.commitProvedCall(policyHash, receipts, salt, `0x${Buffer.from(evidence).toString('hex')}`);
+  const kind = proof?.circuit === null ? 'direct' : 'batch';
+  return chain.commitProvedCall(policyHash, receipts, salt, `0x${Buffer.from(evidence).toString('hex')}`, kind);
 }
 
 async function committed(

@@ -15,6 +15,7 @@ import { requireProductionSrs } from '../../prover/srs/require-production-srs.js
 import { modelKeyDigest, type ModelKeyFile } from '../../prover/verifier/index.js';
 import type { Hex, RootOf, VerifyReceiptOptions, ZkProofAnswer, ZkProofQuestion } from '../../receipts/index.js';
 import { checkOrderProof, schemeOf } from './check-proof.js';
+import { inputRootOf } from './input-root-of.js';
 
 /**
  * The options of `verifyReceipt` that need the model. A key under the development reference string counts where the
@@ -30,7 +31,7 @@ export function readerChecks(
   const graphs = bundle === undefined ? portGraphs(program) : { inputs: [bundle.graph], outputs: [bundle.graph] };
   return {
     modelDigest: modelKeyDigest(key.key) as Hex,
-    inputRoot: firstThatFits(graphs.inputs, inputRoot),
+    inputRoot: bundle === undefined ? firstThatFits(graphs.inputs, inputRoot) : inputRootOf(bundle.graph),
     outputRoot: firstThatFits(graphs.outputs, outputRoot),
     zkProof: ({ receipt, domain, evidence, inputs, outputs }: ZkProofQuestion): ZkProofAnswer => {
       const derived = program.outputs.some(({ argMaxAxis }) => argMaxAxis !== null);

@@ -14,6 +14,7 @@ import { accountKey, withKeyOption, type KeyFlags } from '../../settlement/accou
 import { checkDomain } from '../../settlement/check-domain.js';
 import { withChainOptions, withDeployment, type ChainFlags } from '../../settlement/open-deployment.js';
 import { placeOnChain, readReceipt } from '../../settlement/placed-receipt.js';
+import { evidenceFor } from '../../../verifier-contracts/zk-verifier.js';
 import { proofEvidence } from '../../settlement/proof-evidence.js';
 import { terminalOf } from '../common-options.js';
 
@@ -67,8 +68,10 @@ export function postCommand(): Command {
           const signed = [{ receipt, signature }];
           const proof = receipt.lane === 'zk' ? await proofEvidence(path, file, flags) : null;
           const steps: Record<string, unknown>[] = [];
+          let evidence: Hex | null = null;
           if (proof !== null) {
             const policy = await escrow.policyOf(receipt.policyHash);
+            evidence = await evidenceFor(deployment.context, policy.verifier, 'direct', proof.evidence);
             const store = await ProgramStoreClient.of(deployment.context, policy.verifier);
             const publishing = terminal.progress("publishing the model's program", null);
             const published = (await store?.publish(proof.publication)) ?? null;
@@ -79,9 +82,9 @@ export function postCommand(): Command {
           }
           const progress = terminal.progress('posting', null);
           const posted =
-            proof === null
+            evidence === null
               ? await rollup.commit(receipt.lane, receipt.policyHash, signed, salt)
-              : await rollup.commitProved(receipt.policyHash, signed, salt, proof.evidence);
+              : await rollup.commitProved(receipt.policyHash, signed, salt, evidence);
           progress.done(`block ${posted.blockNumber}, ${posted.gasUsed} gas`);
           const { header, batchHash, transactionHash, blockNumber, gasUsed } = posted;
           steps.push({ what: 'posting', transactionHash, blockNumber, gasUsed });

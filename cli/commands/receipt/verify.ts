@@ -1,7 +1,8 @@
 /** A receipt as a stranger checks it, in every lane: against the chain, or by its proof, or both. */
 import { Command, Option } from 'commander';
 import type { JsonRpcProvider } from 'ethers';
-import { decodeBundle, inputRoot, makeBundle, outputRoot, type Bundle } from '../../../graph/index.js';
+import { decodeBundle, makeBundle, outputRoot, type Bundle } from '../../../graph/index.js';
+import { inputRootOf } from '../../../pipeline/zk/input-root-of.js';
 import { readerChecks } from '../../../pipeline/zk/reader-checks.js';
 import {
   decodeModelKey,
@@ -196,7 +197,7 @@ function modelChecks(
   const integers = (tensors: readonly (readonly number[])[]) => tensors.map((values) => Int32Array.from(values));
   return {
     modelDigest: digest as Hex,
-    inputRoot: (tensors, items) => inputRoot(graph, integers(tensors), items) as Hex,
+    inputRoot: inputRootOf(graph),
     outputRoot: (tensors, items) => outputRoot(graph, integers(tensors), items) as Hex,
   };
 }
