@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     globalSetup: ['./verifier-contracts/harness/compile-all.ts'],
     include: ['**/*.slow.test.ts'],
-    exclude: ['node_modules/**', 'dist/**'],
+    exclude: ['node_modules/**', 'dist/**', '.cache/**'],
     testTimeout: 3_600_000,
     hookTimeout: 300_000,
     pool: 'forks',

@@ -1,7 +1,7 @@
 /** Where a figure was measured. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { availableParallelism, cpus, totalmem } from 'node:os';
+import { availableParallelism, cpus, freemem, loadavg, totalmem } from 'node:os';
 import { packageRoot } from '../common/package-root.js';
 import type { Report } from './report.js';
 
@@ -11,6 +11,7 @@ export function describeMachine(): Omit<Report, 'results'> {
     machine: `${cpus()[0]?.model.trim() ?? 'unknown CPU'}, ${availableParallelism()} threads, ${gibibytes} GiB`,
     commit: commit(),
     node: process.versions.node,
+    load: loadavg()[0]!,
   };
 }
 
@@ -37,4 +38,15 @@ export function peakRssBytes(): number {
     // Another operating system.
   }
   return 1024 * process.resourceUsage().maxRSS;
+}
+
+/** What the system can give to a new process without swapping. */
+export function availableMemory(): number {
+  try {
+    const [, kibibytes] = /^MemAvailable:\s+(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'utf8')) ?? [];
+    if (kibibytes !== undefined) return 1024 * Number(kibibytes);
+  } catch {
+    // Another operating system.
+  }
+  return freemem();
 }

@@ -7,7 +7,7 @@ export interface Metric {
   readonly max: number;
   /** Measurements; 1 for what cannot vary. */
   readonly n: number;
-  readonly unit: 'ms' | 'ns' | 'bytes' | 'count' | 'ratio';
+  readonly unit: 'ms' | 'ns' | 'bytes' | 'count' | 'ratio' | 'gas' | 'value' | 'perSecond';
 }
 
 export interface Result {
@@ -24,10 +24,15 @@ export interface Result {
   readonly metrics: Readonly<Record<string, Metric>>;
 }
 
+/** What tells a row from all others of a report. */
+export type RowKey = Pick<Result, 'suite' | 'model' | 'batch' | 'threads' | 'peer'>;
+
 export interface Report {
   readonly machine: string;
   readonly commit: string;
   readonly node: string;
+  /** Of the system when the run began: processes that want a core, over a minute. */
+  readonly load: number;
   readonly results: readonly Result[];
 }
 
@@ -40,19 +45,22 @@ export function metric(samples: readonly number[], unit: Metric['unit']): Metric
 }
 
 /** A table for each model: a line for each metric, a column for each configuration. */
-export function reportText({ machine, commit, node, results }: Report): string {
+export function reportText({ machine, commit, node, load, results }: Report): string {
   const titles = new Set(results.map(titleOf));
   const tables = [...titles].map((title) => {
     const own = results.filter((result) => titleOf(result) === title);
     const names = [...new Set(own.flatMap(({ metrics }) => Object.keys(metrics)))];
-    const columns = own.map(({ batch, threads }) => `${batch === null ? '' : `batch ${batch}, `}threads ${threads}`);
+    const columns = own.map(
+      ({ batch, threads, peer }) =>
+        `${peer === null ? '' : `${peer}, `}${batch === null ? '' : `batch ${batch}, `}threads ${threads}`,
+    );
     const rows = names.map((name) => [
       name,
       ...own.map(({ metrics }) => (metrics[name] ? numberText(metrics[name]) : '')),
     ]);
     return `${title}\n${table(['median', ...columns], rows)}`;
   });
-  return [`${machine}, node ${node}, commit ${commit}`, ...tables].join('\n\n');
+  return [`${machine}, node ${node}, commit ${commit}, load ${load.toFixed(1)}`, ...tables].join('\n\n');
 }
 
 const titleOf = ({ suite, model, params, macs }: Result): string =>
@@ -75,12 +83,12 @@ export function comparisonText(now: Report, before: Report): string {
   )}`;
 }
 
-const configuration = ({ model, batch, threads }: Result): string[] => [
-  model ?? '',
+const configuration = ({ model, batch, threads, peer }: Result): string[] => [
+  `${model ?? ''}${peer === null ? '' : ` (${peer})`}`,
   String(batch ?? ''),
   String(threads),
 ];
-const keyOf = ({ suite, model, batch, threads, peer }: Result): string =>
+export const keyOf = ({ suite, model, batch, threads, peer }: RowKey): string =>
   [suite, model, batch, threads, peer].join(' ');
 
 function numberText({ median, unit }: Metric): string {

@@ -4,11 +4,13 @@ import { asAssayError } from '../common/errors.js';
 import { accountCommand } from './commands/account.js';
 import { answerCommand } from './commands/answer.js';
 import { auditCommand } from './commands/audit.js';
+import { benchCommand } from './commands/bench.js';
 import { compileCommand } from './commands/compile.js';
 import { demoCommand } from './commands/demo.js';
 import { deployCommand } from './commands/deploy.js';
 import { doctorCommand } from './commands/doctor.js';
 import { drillCommand } from './commands/drill.js';
+import { economicsCommand } from './commands/economics.js';
 import { inspectCommand } from './commands/inspect.js';
 import { keyCommand } from './commands/key.js';
 import { orderCommand } from './commands/order.js';
@@ -33,6 +35,7 @@ Start here:
                                                       check a receipt against the chain
   assay deploy, account, order, receipt               settle on a chain of your own: docs/settlement.md
   assay watch, answer, drill                          disputes of the optimistic lane: docs/watcher.md
+  assay economics                                     rates and stakes at which honesty pays: docs/economics.md
 
 Exit codes: 0 valid or done, 1 invalid, 2 wrong input, 3 undetermined, 4 something outside failed, 70 a defect of ours.
 Every command takes --json. Errors have stable codes: docs/errors.md.`;
@@ -62,7 +65,9 @@ export function program(): Command {
     watchCommand,
     answerCommand,
     drillCommand,
+    economicsCommand,
     srsCommand,
+    benchCommand,
     doctorCommand,
   ]) {
     assay.addCommand(command());

@@ -24,9 +24,9 @@ export function provability(bundle: Bundle, items: number, scheme: SchemeName): 
 
 export const mebibytes = (bytes: number): string => `${Math.ceil(bytes / 2 ** 20)} MiB`;
 
-export const predictionText = ({ n, rounds, proofBytes, memoryBytes, singleThreadMs }: ProofPrediction): string =>
+export const predictionText = ({ n, rounds, proofBytes, processBytes, singleThreadMs }: ProofPrediction): string =>
   `columns of 2^${n} cells, ${rounds} sumcheck rounds, a proof of ${proofBytes} bytes, ` +
-  `about ${mebibytes(memoryBytes)} of memory and ${(singleThreadMs / 1000).toFixed(1)} s on one thread`;
+  `about ${mebibytes(processBytes)} of memory and ${(singleThreadMs / 1000).toFixed(1)} s on one thread`;
 
 /** @throws AssayError PROVER_MEMORY where the prediction is beyond this machine. */
 export function checkFits({ memoryBytes }: ProofPrediction): void {

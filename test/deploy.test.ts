@@ -44,7 +44,7 @@ beforeAll(async () => {
     }),
   );
   keyFile = write('deployer.key', deployer.privateKey);
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   for (const { anvil, provider } of [local, real]) {
     provider.destroy();

@@ -1,9 +1,17 @@
 /** Proves one batch again and again; every answer is checked before its time counts. */
 import { AssayError } from '../../common/errors.js';
 import { decodeBundle } from '../../graph/index.js';
-import { checkProof, developmentSrs, openArithmetic, predictJob, proofFileOf, ZkProver } from '../../prover/index.js';
+import {
+  checkProof,
+  developmentSrs,
+  encodeModelKey,
+  openArithmetic,
+  predictJob,
+  proofFileOf,
+  ZkProver,
+} from '../../prover/index.js';
 import { peakRssBytes } from '../machine.js';
-import { repeated, timed } from '../timing.js';
+import { repeated, timed, timedWork } from '../timing.js';
 import type { InferenceTask } from './inference-measure.js';
 
 export interface ProverTask extends InferenceTask {
@@ -13,9 +21,13 @@ export interface ProverTask extends InferenceTask {
 
 export interface ProverMeasured {
   readonly keyMs: number;
+  /** Of the key that a proof is checked with. */
+  readonly keyBytes: number;
   /** The first proof of the process. */
   readonly firstProveMs: number;
   readonly proveMs: readonly number[];
+  /** Of all threads; what else the machine does hardly changes it. */
+  readonly proveCpuMs: readonly number[];
   /** By phase, one value per proof. */
   readonly phases: Readonly<Record<string, readonly number[]>>;
   readonly verifyMs: readonly number[];
@@ -24,6 +36,7 @@ export interface ProverMeasured {
   readonly rounds: number;
   readonly peakRssBytes: number;
   readonly predictedMemoryBytes: number;
+  readonly predictedMs: number;
 }
 
 export async function measureProver(task: ProverTask): Promise<ProverMeasured> {
@@ -34,7 +47,7 @@ export async function measureProver(task: ProverTask): Promise<ProverMeasured> {
   const prover = new ZkProver({ arithmetic, srs });
   const { value: key, ms: keyMs } = timed(() => prover.keyOf(bundle));
   const job = { bundle, items: task.items, inputs: task.inputs };
-  const proofs = Array.from({ length: 1 + task.repeat }, () => timed(() => prover.prove([job])));
+  const proofs = Array.from({ length: 1 + task.repeat }, () => timedWork(() => prover.prove([job])));
   // Before the verifier adds its own.
   const peak = peakRssBytes();
   const { statement, proof } = proofs[0]!.value;
@@ -51,20 +64,24 @@ export async function measureProver(task: ProverTask): Promise<ProverMeasured> {
   for (const { value } of proofs)
     if (!value.proof.every((byte, i) => byte === proof[i]))
       throw new AssayError('INTERNAL', 'two proofs of one job differ');
-  const verifyMs = repeated(Math.max(5, task.repeat), check);
+  // A check of some ms wants more measurements than a proof of a second.
+  const verifyMs = repeated(Math.max(10, task.repeat), check);
   await arithmetic.close();
   const [first, ...rest] = proofs;
   const names = Object.keys(first!.value.timings) as (keyof typeof first.value.timings)[];
   return {
     keyMs,
+    keyBytes: encodeModelKey({ key, srs }).length,
     firstProveMs: first!.ms,
     proveMs: rest.map(({ ms }) => ms),
+    proveCpuMs: rest.map(({ cpuMs }) => cpuMs),
     phases: Object.fromEntries(names.map((name) => [name, rest.map(({ value }) => value.timings[name])])),
     verifyMs,
     proofBytes: proof.length,
     proofFileBytes: file.length,
     rounds: prediction.rounds,
     peakRssBytes: peak,
-    predictedMemoryBytes: prediction.memoryBytes,
+    predictedMemoryBytes: prediction.processBytes,
+    predictedMs: prediction.singleThreadMs,
   };
 }

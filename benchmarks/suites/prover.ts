@@ -9,6 +9,7 @@ import { metric, type Metric, type Result } from '../report.js';
 export const proverSuite: Suite = {
   name: 'prover',
   models: PROVER_MODELS,
+  anyModel: true,
   run: async (options, onResult) => {
     for (const model of options.models)
       for (const batch of options.batches) await measure(model, batch, options, onResult);
@@ -26,6 +27,7 @@ async function measure(
   await makeSrs(predictJob(compiled.graph, items).srsPoints);
   const bundle = encodeBundle(compiled);
   for (const threads of options.threads) {
+    if (options.has({ suite: 'prover', model, batch: items, threads, peer: null })) continue;
     const task = { bundle, inputs, items, threads, repeat: options.repeat };
     const inference = await inChild('inference', { ...task, repeat: Math.max(20, options.repeat) });
     const proved = await inChild('prover', { ...task, expected: inference.outputs });
@@ -46,6 +48,7 @@ async function measure(
           proved.proveMs.map((ms) => ms / items),
           'ms',
         ),
+        proveCpuMs: metric(proved.proveCpuMs, 'ms'),
         verifyMs: metric(proved.verifyMs, 'ms'),
         proofBytes: once(proved.proofBytes, 'bytes'),
         proofFileBytes: once(proved.proofFileBytes, 'bytes'),
@@ -54,7 +57,9 @@ async function measure(
         predictedMemoryBytes: once(proved.predictedMemoryBytes, 'bytes'),
         inferenceMs,
         overhead: once(proveMs.median / inferenceMs.median, 'ratio'),
+        predictedMs: once(proved.predictedMs, 'ms'),
         keyMs: once(proved.keyMs, 'ms'),
+        keyBytes: once(proved.keyBytes, 'bytes'),
         firstProveMs: once(proved.firstProveMs, 'ms'),
         ...Object.fromEntries(Object.entries(proved.phases).map(([phase, ms]) => [phase, metric(ms, 'ms')])),
       },
@@ -63,7 +68,7 @@ async function measure(
 }
 
 /** Makes sure that the measured process finds the reference string on disk: making it is no part of proving. */
-async function makeSrs(points: number): Promise<void> {
+export async function makeSrs(points: number): Promise<void> {
   const arithmetic = await openArithmetic();
   developmentSrs(points, { arithmetic });
   await arithmetic.close();

@@ -11,7 +11,9 @@ import {
   ZkProver,
   type SchemeName,
 } from '../../prover/index.js';
+import type { EzklTarget } from '../../prover/backends/ezkl/ezkl.js';
 import { checkWritable, readInputFile, writeOutputFile } from '../files.js';
+import { proveWithEzkl } from '../ezkl-proof.js';
 import { outputsText, readableOutputs } from '../outputs.js';
 import { checkFits, predictionText } from '../proof-cost.js';
 import { openSrs, withSrsOptions, type SrsFlags } from '../reference-string.js';
@@ -24,12 +26,16 @@ interface ProveFlags extends SrsFlags {
   batch?: true;
   scheme: SchemeName;
   threads?: number;
+  backend: 'assay' | 'ezkl';
+  calibration?: string;
+  keyOut?: string;
+  target: EzklTarget;
 }
 
 export function proveCommand(): Command {
   const command = new Command('prove')
     .description('Run a bundle and prove the outputs: a file that anybody can check with the key of the model.')
-    .argument('<bundle>', 'a bundle (.assay)')
+    .argument('<bundle>', 'a bundle (.assay); an .onnx file with --backend ezkl')
     .requiredOption('-i, --input <file>', 'a .npy, .npz or .json file of one sample, or of more with --batch')
     .requiredOption('-o, --out <file>', 'where to write the proof (.assayproof)')
     .option('--batch', 'prove all samples of the file as one batch')
@@ -38,10 +44,23 @@ export function proveCommand(): Command {
         .choices(['mercury', 'hyperkzg'])
         .default('mercury'),
     )
-    .option('--threads <count>', 'threads that share the work (default: one per processor, at most 8)', wholeNumber);
+    .option('--threads <count>', 'threads that share the work (default: one per processor, at most 8)', wholeNumber)
+    .addOption(
+      new Option('--backend <name>', 'proof system; EZKL proves the float model, apart from receipts and contracts')
+        .choices(['assay', 'ezkl'])
+        .default('assay'),
+    )
+    .option('--calibration <file>', 'EZKL: samples to choose the fixed point on')
+    .option('--key-out <file>', 'EZKL: where to write the key that proofs are checked with')
+    .addOption(
+      new Option('--target <name>', 'EZKL: what to choose the fixed point for')
+        .choices(['accuracy', 'resources'])
+        .default('accuracy'),
+    );
   return withSrsOptions(command).action(async (file: string, flags: ProveFlags, own: Command) => {
     const terminal = terminalOf(own);
     checkWritable(flags.out);
+    if (flags.backend === 'ezkl') return proveWithEzkl(file, flags, terminal);
     const bundle = decodeBundle(readInputFile(file), file);
     const { inputs, items } = readBatch(bundle, flags);
     const prediction = predictJob(bundle.graph, items, flags.scheme);

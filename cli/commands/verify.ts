@@ -13,7 +13,9 @@ import {
 } from '../../prover/index.js';
 import { parseReceiptFile, type ReceiptFile, type Verdict } from '../../receipts/index.js';
 import { AssayError } from '../../common/errors.js';
+import { isEzklFile } from '../../prover/backends/ezkl/ezkl-file.js';
 import { exitCodeOfVerdict } from '../exit-codes.js';
+import { verifyWithEzkl } from '../ezkl-proof.js';
 import { readInputFile } from '../files.js';
 import { outputsText, readableOutputs } from '../outputs.js';
 import { describeSrs, keyOfBundle, withSrsOptions, type SrsFlags } from '../reference-string.js';
@@ -37,6 +39,7 @@ export function verifyCommand(): Command {
     .option('--receipt <file>', 'a receipt that the proof must belong to');
   return withSrsOptions(command).action(async (file: string, flags: VerifyFlags, own: Command) => {
     const proof = readInputFile(file);
+    if (isEzklFile(proof)) return verifyWithEzkl(file, flags.key ?? null, terminalOf(own));
     const receipt =
       flags.receipt === undefined
         ? undefined

@@ -34,6 +34,8 @@ export interface ProofPrediction {
   readonly srsPoints: number;
   /** What the arithmetic's memory will hold at its peak, in bytes; at least what was measured on every shipped model. */
   readonly memoryBytes: number;
+  /** What the process will hold at its peak on one thread, Node and its code included, in bytes. */
+  readonly processBytes: number;
   /** On one thread of the machine of the measurements in this file, in ms; a rough guess for others. */
   readonly singleThreadMs: number;
 }
@@ -52,6 +54,9 @@ const FIXED_BYTES = 12 * 2 ** 20;
 const POINT_BYTES = 72;
 /** Digits and buckets of a multi-scalar multiplication, per point. */
 const MSM_BYTES = 150;
+
+/** Of a process that proves, beyond the arithmetic's memory: 145 MB for iris, 173 for LeNet-5, and 40 more for each further thread. */
+const PROCESS_BYTES = 160e6;
 
 /** Measured, one thread: a term of a full multi-scalar multiplication, of one by small integers, and work per cell. */
 const FULL_TERM_US = 5.4;
@@ -97,19 +102,21 @@ export function predictProof(
     SMALL_TERM_US * (3 * lookups.cells + distinctRows) +
     chunkCells * (witnessChunks * (WITNESS_CELL_US + (hasMaxima ? MAXIMUM_CELL_US : 0)) + tableChunks * TABLE_CELL_US) +
     size * columns * OPENING_CELL_US;
+  const memoryBytes = Math.ceil(
+    FIXED_BYTES +
+      size * (POINT_BYTES + MSM_BYTES) +
+      chunkCells * (intBytes + helperVectors * ELEMENT_BYTES) +
+      // What chunks leave free in the columns that they share.
+      (chunkCells < size ? size * (ELEMENT_BYTES + 4) : 0) +
+      ELEMENT_BYTES * Math.max(lookupVectors * chunkCells, OPENING_VECTORS * columns * size),
+  );
   return {
     n,
     rounds: plan.lookupBits + n + products.variables,
     proofBytes: proofBytes(proofShape(plan, products, openingBytes(n, columns))),
     srsPoints: size,
-    memoryBytes: Math.ceil(
-      FIXED_BYTES +
-        size * (POINT_BYTES + MSM_BYTES) +
-        chunkCells * (intBytes + helperVectors * ELEMENT_BYTES) +
-        // What chunks leave free in the columns that they share.
-        (chunkCells < size ? size * (ELEMENT_BYTES + 4) : 0) +
-        ELEMENT_BYTES * Math.max(lookupVectors * chunkCells, OPENING_VECTORS * columns * size),
-    ),
+    memoryBytes,
+    processBytes: memoryBytes + PROCESS_BYTES,
     singleThreadMs: Math.ceil(FIXED_MS + us / 1000),
   };
 }
