@@ -6,7 +6,6 @@ import { compileContracts } from './build.js';
 import { renderBinding } from './render-binding.js';
 
 const BOUND = [
-  'AuditCourt',
   'BatchVerifier',
   'Beacon',
   'DirectVerifier',

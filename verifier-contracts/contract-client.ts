@@ -3,6 +3,7 @@ import { Interface, type Provider, type Signer, type TransactionReceipt } from '
 import { AssayError } from '../common/errors.js';
 import type { Hex, ReceiptDomain } from '../receipts/types.js';
 import { batchVerifierAbi } from './bindings/BatchVerifier.js';
+import { beaconAbi } from './bindings/Beacon.js';
 import { directVerifierAbi } from './bindings/DirectVerifier.js';
 import { disputeGameAbi } from './bindings/DisputeGame.js';
 import { escrowAbi } from './bindings/Escrow.js';
@@ -60,6 +61,7 @@ export const settlementErrors = new Interface(
     programStoreAbi,
     tapeMakerAbi,
     batchVerifierAbi,
+    beaconAbi,
     zkVerifierAbi,
   ].flatMap((abi) => abi.filter((entry) => entry.startsWith('error '))),
 );
