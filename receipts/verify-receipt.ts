@@ -17,7 +17,8 @@
  *               neither for the receipt nor against it, so that they are not checked
  *   inputs, outputs   the tensors in the file lie under the receipt's roots
  *   proof       zk lane: the proof in the file shows, for this order, that the receipt's model gives its output on its
- *               input; the reader's own function checks it (`zkProof`), since a key of the model is needed
+ *               input; the reader's own function checks it (`zkProof`), since a key of the model is needed. Not listed
+ *               where the file carries none and the contract calls the receipt final-zk: it has checked a proof then
  * What the file does not carry (order, batch, tensors) is not listed, except that a receipt without batch has an
  * undetermined `status`; not so in the zk lane, whose receipts stand by their proof, posted or not. Without a provider
  * nothing is asked of the chain: a receipt of the zk lane can do without, any other is undetermined. Tensors are
@@ -183,7 +184,9 @@ export async function verifyReceipt(file: ReceiptFile, options: VerifyReceiptOpt
   ] as const) {
     if (tensors !== undefined) checks[name] = checkTensors(tensors, receipt, name, rootOf);
   }
-  if (receipt.lane === 'zk') checks.proof = checkProof(file, own);
+  // A contract that calls it final has checked a proof, which a recursive batch's receipts do not carry along.
+  const isProvedThere = status === 'final-zk' && file.evidence === undefined;
+  if (receipt.lane === 'zk' && !isProvedThere) checks.proof = checkProof(file, own);
   return { verdict: combine(Object.entries(checks)), status, checks };
 }
 

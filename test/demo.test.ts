@@ -111,31 +111,43 @@ test('the money: sums are equal, and everybody has what his orders give, to the 
   expect(BigInt(money.contract.after)).toBe(sum('after') - of('burnt').after);
   expect(money).toMatchObject({ balanced: true, asAgreed: true });
 
-  // Ten digits, two that nobody disputed, and the one that was proved.
-  expect(of('executor: honest')).toMatchObject({ change: 13n * (p - f), inOrders: 13n * l });
+  // Ten digits, two that nobody disputed, one that was proved alone and four that were proved together.
+  expect(of('executor: honest')).toMatchObject({ change: 17n * (p - f), inOrders: 17n * l });
   expect(of('executor: runs a smaller model')).toMatchObject({ change: -5n * l, inOrders: 5n * l });
   expect(of('executor: changes one output by one')).toMatchObject({ change: -5n * l });
   expect(of('executor: repeats an old answer')).toMatchObject({ change: p - f - 4n * l });
   expect(of('executor: alters its trace by one')).toMatchObject({ change: -l, inOrders: l });
   // The bounty is a tenth of the lock; the gas of the call comes on top.
   expect(of('watcher').change).toBe(l / 10n + 500_000n * 10n ** 9n);
-  // Of 29 orders 14 were true; the money of the other 15 is back. Who is not audited pays towards no audit.
-  expect(of('requester')).toMatchObject({ change: -(14n * p + 11n * s), inOrders: 29n * p + 25n * s });
-  expect(of('governor')).toMatchObject({ change: 14n * f });
+  // Of 33 orders 18 were true; the money of the other 15 is back. Who is not audited pays towards no audit.
+  expect(of('requester')).toMatchObject({ change: -(18n * p + 11n * s), inOrders: 33n * p + 25n * s });
+  expect(of('governor')).toMatchObject({ change: 18n * f });
   expect(of('burnt').change > 0n && of('auditor 1').change > 0n && of('poster').change > 0n).toBe(true);
   expect(of('auditor 3').inOrders).toBe(0n);
 
   expect(gas.map(({ call, units }) => [call, units])).toEqual([
-    ['open', 29],
+    ['open', 33],
     ['commit', 28],
     ['fixSeed', null],
     ['reportAudit', null],
     ['publish', null],
-    ['commitProved', 1],
+    ['commitProved', 5],
     ['precommit', 1],
     ['proveFault', 1],
-    ['settle', 28],
+    ['settle', 32],
   ]);
+});
+
+test('digits that were proved together are final by one proof, and a stranger finds each so', async () => {
+  expect(summary.together).toMatchObject({ digits: 4, success: true });
+  expect(summary.together.statuses).toEqual(new Array(4).fill('final-zk'));
+  const trust = ['--rpc', summary.chain.rpc!, '--rollup', summary.chain.rollup];
+  const bundle = ['--bundle', join(folder, 'lenet5.assay')];
+  const file = join(summary.receipts, 'together-3.json');
+  expect(await assay('receipt', 'verify', file, ...trust, ...bundle)).toMatchObject({
+    exitCode: 0,
+    output: { verdict: { verdict: 'valid' }, status: 'final-zk', checks: { inputs: { verdict: 'valid' } } },
+  });
 });
 
 test('a stranger verifies a receipt with the file, an endpoint and the contract that he trusts', async () => {

@@ -352,14 +352,16 @@ describe('status decides', () => {
     };
     const status = async (settlement: 'soft' | 'finalized') => {
       const { checks, status } = await verifyReceipt(file, { ...options, settlement });
-      // The proof is not in the file: that its own check is open does not touch what the chain says.
-      expect(checks.proof?.verdict).toBe('undetermined');
+      // The proof is not in the file: the contract has checked one, or would not call the receipt final-zk.
+      expect(checks.proof).toBeUndefined();
       return [status, checks.status?.verdict];
     };
     expect(await status('soft')).toEqual(['final-zk', 'valid']);
     expect(await status('finalized')).toEqual(['final-zk', 'undetermined']);
     await f.anvil.mine(2);
     expect(await status('finalized')).toEqual(['final-zk', 'valid']);
+    // Nobody who is not told so by the contract takes a file without a proof for proved.
+    expect((await verifyReceipt(file, {})).checks.proof?.verdict).toBe('undetermined');
 
     // Proved in the file, it stands without a chain; with one it must be where it says it is.
     const proven: ReceiptFile = {

@@ -2,13 +2,15 @@
  * Digits that are proved together: one joint proof of all, wrapped once in Groth16, checked by the contract in the
  * transaction that posts the receipts. Each is final with that, at a share of the gas of a proof by itself.
  */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { openBatchCircuit, type BatchCircuit, type BatchCircuitStep } from '../../circuits/batch/batch-circuit.js';
 import { programOf } from '../../circuits/batch/input-root.js';
 import { encodeRecord } from '../../circuits/batch/record.js';
 import { AssayError } from '../../common/errors.js';
 import type { Bundle } from '../../graph/index.js';
-import type { Pipeline } from '../../pipeline/index.js';
-import type { Hex, ReceiptStatus } from '../../receipts/index.js';
+import { receiptFileOf, type Pipeline } from '../../pipeline/index.js';
+import { formatReceiptFile, type Hex, type ReceiptStatus } from '../../receipts/index.js';
 import type { SettlementClient } from '../../verifier-contracts/settlement-client.js';
 import type { Progress, Terminal } from '../terminal.js';
 import type { DemoJob } from './jobs.js';
@@ -57,8 +59,15 @@ export interface ProvedBatch {
   readonly success: boolean;
 }
 
+export interface ProveBatchParts {
+  readonly pipeline: Pipeline;
+  readonly client: SettlementClient;
+  readonly jobs: readonly DemoJob[];
+  readonly receiptFolder: string;
+}
+
 export async function proveBatch(
-  { pipeline, client, jobs }: { pipeline: Pipeline; client: SettlementClient; jobs: readonly DemoJob[] },
+  { pipeline, client, jobs, receiptFolder }: ProveBatchParts,
   terminal: Terminal,
 ): Promise<ProvedBatch> {
   const progress = terminal.progress(`${jobs.length} digits proved together: one joint proof, wrapped once`, null);
@@ -66,6 +75,10 @@ export async function proveBatch(
   const jobIds: Hex[] = [];
   for (const [i, { request }] of jobs.entries()) jobIds.push(await pipeline.submit(request, `demo-batch-${i}`));
   const found = await Promise.all(jobIds.map((jobId) => placed(pipeline, client, jobId)));
+  found.forEach(({ view }, i) => {
+    const file = receiptFileOf(view, client.domain)!;
+    writeFileSync(join(receiptFolder, `together-${i}.json`), formatReceiptFile(file));
+  });
   const { header } = found[0]!;
   const gas = await gasOfCommits(client, header.committedBlock);
   const statuses = found.map(({ status }) => status);
@@ -96,7 +109,11 @@ async function placed(pipeline: Pipeline, client: SettlementClient, jobId: Hex) 
     if (view.position !== null) {
       const { header, index, path } = view.position;
       const { receipt } = view.receipt!;
-      return { header, status: await client.rollup.statusOf(receipt, index, path, header, header.committedBlock) };
+      return {
+        view,
+        header,
+        status: await client.rollup.statusOf(receipt, index, path, header, header.committedBlock),
+      };
     }
     if (view.step === 'done')
       throw new AssayError('INTERNAL', `a digit of the demo's batch was not posted: ${view.error?.message}`);

@@ -207,7 +207,7 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
       optimisticIds.push(await pipeline.submit(request, `demo-optimistic-${i}`));
     const [job] = await more(honest, 'zk', 1);
     const together = await proveBatch(
-      { pipeline, client, jobs: await more(honest, 'zk', BATCH_DIGITS, batchInputRoot) },
+      { pipeline, client, jobs: await more(honest, 'zk', BATCH_DIGITS, batchInputRoot), receiptFolder },
       terminal,
     );
     let paid: Promise<void> | undefined;
