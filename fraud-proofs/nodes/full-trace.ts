@@ -42,6 +42,17 @@ export class FullTrace {
     this.outputTensors = outputs?.map(tensorOf) ?? null;
   }
 
+  /** The same with another tensor in one slot; what is known of the others is shared. */
+  withSlot(slot: number, data: Int32Array): FullTrace {
+    const trace = new FullTrace(this.model, this.slots.with(slot, data), this.items);
+    this.slots.forEach((_, i) => {
+      if (i === slot) return;
+      trace.roots[i] = this.root(i);
+      trace.tensors[i] = this.tensor(i);
+    });
+    return trace;
+  }
+
   /** False where there are only the first slots, the inputs: then the other roots cannot be asked for. */
   get complete(): boolean {
     return this.slots.length === this.model.slotCount;

@@ -5,7 +5,6 @@
  */
 import { hexToBytes } from '@noble/hashes/utils.js';
 import { Preimage, toHex } from '../../graph/commitment/encoding.js';
-import { merkleValue } from '../../graph/commitment/merkle.js';
 import { TAG } from '../../graph/commitment/tags.js';
 import {
   chunkLeaf,
@@ -23,7 +22,7 @@ import { KnownTrace, traceLeafHash, type KnownClaim, type TraceLeaf } from './kn
 import { KnownTensor } from './known-tensor.js';
 import { childHeight, childrenOf, depthOf } from './places.js';
 import { headerLength, readHeader } from './read-header.js';
-import type { SparseTree } from './sparse-tree.js';
+import { treeValueOf, type SparseTree } from './sparse-tree.js';
 
 export type Learned = { readonly learned: true } | { readonly learned: false; readonly reason: string };
 
@@ -53,7 +52,7 @@ function learnChildren(tree: SparseTree, node: GameNode, children: readonly Uint
   require(node.height < 9 * depthOf(tree.count) && node.first < tree.width(node.height), 'there is no such node');
   const expected = tree.get(node.height, node.first);
   require(expected !== null, 'the node is not known yet');
-  require(hex(merkleValue(tree.tag, children)) === hex(expected), 'the content does not hash to the node');
+  require(hex(treeValueOf(tree.tag, children)) === hex(expected), 'the content does not hash to the node');
   const { first } = childrenOf(node, tree.count);
   children.forEach((child, i) => tree.set(height, first + i, child));
 }
@@ -74,7 +73,7 @@ function learnTrace(claim: KnownClaim, node: GameNode, bytes: Uint8Array): void 
     children = leaves.map(traceLeafHash);
   }
   if (root) {
-    const value = merkleValue(TAG.traceNode, children);
+    const value = treeValueOf(TAG.traceNode, children);
     const found = new Preimage().u8(TAG.traceRoot).u32(slotCount).raw(value).hash();
     require(hex(found) === claim.receipt.traceRoot, 'the content does not hash to traceRoot');
     children.forEach((child, i) => trace.tree.set(childHeight(node, slotCount), first + i, child));
@@ -107,7 +106,7 @@ function learnTensor(model: StepModel, claim: KnownClaim, node: GameNode, bytes:
   require(header !== null, 'the header is none that a tensor has');
   const { count } = childrenOf(node, header.chunkCount);
   const children = pieces(bytes.subarray(length), 32, count);
-  const value = merkleValue(TAG.tensorNode, children);
+  const value = treeValueOf(TAG.tensorNode, children);
   require(hex(rootFromTree(header, value)) === claimed.root, 'the content does not hash to the tensor root');
   const info = model.infoOfSlot(node.slot);
   const { items } = claim.receipt;

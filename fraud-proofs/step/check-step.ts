@@ -21,8 +21,8 @@
  * Answers: `fault`, with its name and what it relies on; `right`; and three refusals that are no verdict: `invalid` (the
  * evidence does not open what it must), `undetermined` (the step cannot be computed), `needsSums`. In every step but Header
  * and the roots' own, an opened header must be the model's: another one is a fault of its own.
- * Equal to the contract wherever the operands lie in their ranges; with others, sums beyond 2^53 are undetermined here and
- * exact there (evaluate-element.ts).
+ * Equal to the contract wherever the operands lie in their ranges. With others it may be undetermined here where there is a
+ * verdict there, never the other way: the contract bounds results, but not each partial sum and what is only moved.
  */
 import { hexToBytes } from '@noble/hashes/utils.js';
 import { AssayError } from '../../common/errors.js';
@@ -232,6 +232,7 @@ class OpenEvidence implements StepReader {
   readonly model: OpenModel;
   private readonly slots = new Map<number, OpenTensor>();
   private readonly constants = new Map<string, { tensor: OpenTensor; shape: readonly number[] }>();
+  private opened = false;
 
   constructor(
     private readonly receipt: Receipt,
@@ -278,6 +279,7 @@ class OpenEvidence implements StepReader {
 
   /** Opens what the evidence holds of slots and constants: nothing in it may be anything else than it says. */
   openAll(): void {
+    if (this.opened) return;
     const { slots, constants } = this.evidence;
     const valueOf = new Map(this.model.openValues().map((value) => [this.descriptor(value).slot, value]));
     slots.forEach((opening, i) => {
@@ -301,6 +303,7 @@ class OpenEvidence implements StepReader {
       require(tensor.root === this.descriptor(descriptor - 1).constants[ordinal], 'constant');
       this.constants.set(key, { tensor, shape });
     }
+    this.opened = true;
   }
 
   slotElement(value: number, element: number): number {
@@ -377,9 +380,12 @@ interface Judgement {
   readonly element?: number;
 }
 
-function judge(fault: Fault, open: OpenEvidence, receipt: Receipt): Judgement {
+/** What is asked of evidence: its own fields, or others in their place. */
+export type StepQuestion = Pick<StepEvidence, 'element' | 'witness'>;
+
+function judge(fault: Fault, open: OpenEvidence, receipt: Receipt, { element, witness }: StepQuestion): Judgement {
   const { model, evidence } = open;
-  const { value, element, witness } = evidence;
+  const { value } = evidence;
   switch (fault) {
     case 'step': {
       const d = open.descriptor(value);
@@ -489,22 +495,10 @@ function committedSlot(open: OpenEvidence, position: number): number {
   return table.at(position);
 }
 
-/**
- * @param receipt of the claim that is accused.
- * @param maxContraction of the step contract.
- */
-export function checkStep(
-  receipt: Receipt,
-  fault: Fault,
-  evidence: StepEvidence,
-  maxContraction = MAX_CONTRACTION,
-): StepVerdict {
+/** What a check says, or by which of its refusals it ends. */
+function verdictOf(check: () => StepVerdict): StepVerdict {
   try {
-    const open = new OpenEvidence(receipt, evidence, maxContraction);
-    const { found, value = 0, slot = 0, element = 0 } = judge(fault, open, receipt);
-    if (!found) return { verdict: 'right' };
-    const faultId = faultIdOf(fault, value, slot, element);
-    return { verdict: 'fault', faultId, relies: open.reliances() };
+    return check();
   } catch (error) {
     // A number that no field of a preimage holds is refused where it would be hashed.
     if (error instanceof Invalid || error instanceof DescriptorError || error instanceof AssayError)
@@ -513,4 +507,41 @@ export function checkStep(
     if (error instanceof NeedsSums) return { verdict: 'needsSums', length: error.length };
     throw error;
   }
+}
+
+function checkOpen(fault: Fault, open: OpenEvidence, receipt: Receipt, question: StepQuestion): StepVerdict {
+  const { found, value = 0, slot = 0, element = 0 } = judge(fault, open, receipt, question);
+  if (!found) return { verdict: 'right' };
+  return { verdict: 'fault', faultId: faultIdOf(fault, value, slot, element), relies: open.reliances() };
+}
+
+/**
+ * @param receipt of the claim that is accused.
+ * @param maxContraction of the step contract.
+ */
+export const checkStep = (
+  receipt: Receipt,
+  fault: Fault,
+  evidence: StepEvidence,
+  maxContraction = MAX_CONTRACTION,
+): StepVerdict =>
+  verdictOf(() => checkOpen(fault, new OpenEvidence(receipt, evidence, maxContraction), receipt, evidence));
+
+/**
+ * Verdicts on several elements of one slot, by evidence that opens what each of them reads: as checkStep of fault `step` for
+ * the evidence with each question's fields, but opened once.
+ */
+export function checkElements(
+  receipt: Receipt,
+  evidence: StepEvidence,
+  questions: readonly StepQuestion[],
+  maxContraction = MAX_CONTRACTION,
+): StepVerdict[] {
+  let open: OpenEvidence | null = null;
+  return questions.map((question) =>
+    verdictOf(() => {
+      open ??= new OpenEvidence(receipt, evidence, maxContraction);
+      return checkOpen('step', open, receipt, question);
+    }),
+  );
 }

@@ -100,6 +100,22 @@ describe('E2: self-equivocation neither makes a lie final nor steals a kill', ()
     expect(gain).toBe(baseOf(4 + 36 * 2) + baseOf(57 + 32 * 512));
   });
 
+  scene('what a second receipt killed is dead behind its end, too', async () => {
+    const job = await f.job(trace);
+    await f.equivocate(job);
+    await f.passTo(job.windowEnd + 1);
+    expect(await refusal(f.demand(job, traceRootNode))).toBe('ClaimDead');
+    expect(await refusal(f.prove(job))).toBe('ClaimDead');
+  });
+
+  scene('what was final before a second receipt is final', async () => {
+    const job = await f.job(trace);
+    await f.passTo(job.windowEnd + 1);
+    await f.equivocate(job);
+    expect(await refusal(f.demand(job, traceRootNode))).toBe('ClaimFinal');
+    expect(await refusal(f.prove(job))).toBe('ClaimFinal');
+  });
+
   scene('after an overdue demand no second receipt ends the order: the bounty is the demander’s', async () => {
     const job = await f.job(trace);
     const { answerBy } = await f.demand(job, traceRootNode);

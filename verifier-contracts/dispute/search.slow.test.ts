@@ -31,7 +31,8 @@ describe('by chance', () => {
     const honest = HONEST[game % HONEST.length]!;
     const roll = dice(SEED + game);
     const { calls } = randomGame(stage.terms, roll, 20 + roll(41), honest);
-    const end = await GamePlayer.play(f, stage, calls);
+    const posted = [{ before: 0 }, { before: 1 }, 'at once' as const][roll(3)];
+    const end = await GamePlayer.play(f, stage, calls, posted);
     expect(brokenPromise(stage.terms, end, honest)).toBeNull();
   });
 });

@@ -1,10 +1,11 @@
 /**
- * Games by chance against the real contracts: after each call they agree with the model about errors, money and time. Where a
+ * Games by chance against the real contracts, with several calls in a block and posters who commit at the last moment: after
+ * each block they agree with the model about errors, money and time. Where a
  * side is honest it has at the end what it was promised: the executor of a right claim is not slashed and paid, a wrong claim
  * with one watcher is neither paid nor final, and he is no poorer, gas apart.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { START_TIMEOUT_MS, startGame, type GameFixture } from '../harness/dispute/game-fixture.js';
+import { gamePolicy, refusal, START_TIMEOUT_MS, startGame, type GameFixture } from '../harness/dispute/game-fixture.js';
 import { GamePlayer } from '../harness/dispute/game-player.js';
 import { brokenPromise, dice, fiveLevels, HONEST, randomGame, type Honest } from '../harness/dispute/game-plays.js';
 
@@ -21,9 +22,24 @@ describe('against the contracts', () => {
   it.each([0, 1, 2, 3, 4, 5])(`game ${SEED} + %i`, async (game) => {
     const honest = HONEST[game % HONEST.length]!;
     const { calls } = randomGame(stage.terms, dice(SEED + game), 20, honest);
-    const end = await GamePlayer.play(f, stage, calls);
+    const end = await GamePlayer.play(f, stage, calls, [{ before: 0 }, { before: 1 }, 'at once' as const][game % 4]);
     expect(brokenPromise(stage.terms, end, honest)).toBeNull();
   });
+
+  it('a receipt that a lazy poster commits too late binds nothing, and its order ends as never delivered', () =>
+    f.apart(async () => {
+      const before = await f.ledger();
+      const order = await f.shortOrder();
+      expect(await refusal(f.lateJob(stage.trace, order, 1))).toBe('NothingBound');
+      await f.send('stranger', f.client.escrow.expireCall(order));
+      const after = await f.ledger();
+      const { noShowFee } = gamePolicy;
+      expect(after).toEqual({
+        ...before,
+        requester: before['requester']! + noShowFee,
+        account: before['account']! - noShowFee,
+      });
+    }));
 });
 
 describe(`in the model, 200 games from ${SEED} on`, () => {

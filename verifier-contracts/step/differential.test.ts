@@ -1,38 +1,36 @@
-/** IntegerStep.sol against the evaluator and against its mirror in TypeScript, over random graphs of every operator. */
+/** IntegerStep.sol against the evaluator and its mirror in TypeScript: a sample; differential.slow.test.ts has the million. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { NODE_KINDS, randomGraph, randomNodeCase, seededRandom } from '../../graph/integer/testing/random-graph.js';
-import { checkStep } from '../../fraud-proofs/step/check-step.js';
-import { encodeEvidence } from '../../fraud-proofs/step/encode-evidence.js';
-import { stepsOf, type KnownStep } from '../../fraud-proofs/step/testing/step-cases.js';
+import { seededRandom } from '../../graph/integer/testing/random-graph.js';
+import { compareNarrow, compareSums, compareWhole } from '../../fraud-proofs/step/testing/differential.js';
 import { COMPILE_TIMEOUT_MS, deployStep, type StepChain } from '../harness/step/step-fixture.js';
 
-const MAX_CONTRACTION = 16_384;
-const SEED = 20_261_130;
+const LIMIT = 16_384;
+const SHORT_LIMIT = 8;
+const SEED = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31);
 
 let chain: StepChain;
+let short: StepChain;
 beforeAll(async () => {
-  chain = await deployStep(MAX_CONTRACTION);
+  [chain, short] = await Promise.all([deployStep(LIMIT), deployStep(SHORT_LIMIT)]);
 }, COMPILE_TIMEOUT_MS);
-afterAll(() => chain.stop());
-
-/** @returns how many there were */
-async function compare(steps: readonly KnownStep[]): Promise<number> {
-  const cases = steps.map(({ receipt, fault, evidence }) => ({ receipt, fault, evidence: encodeEvidence(evidence) }));
-  const answers = await chain.judge(cases);
-  answers.forEach((answer, i) => {
-    const { receipt, fault, evidence, wrong, what } = steps[i]!;
-    expect(answer.verdict, `${what}: ${JSON.stringify(answer)}, seed ${SEED}`).toBe(wrong ? 'fault' : 'right');
-    expect(answer, what).toEqual(checkStep(receipt, fault, evidence, MAX_CONTRACTION));
-  });
-  return steps.length;
-}
-
-it.each(NODE_KINDS)('%s', async (kind) => {
-  const random = seededRandom(SEED + NODE_KINDS.indexOf(kind));
-  for (let i = 0; i < 5; i++) await compare(stepsOf(randomNodeCase(kind, random), random, { elements: 4 }));
+afterAll(async () => {
+  await Promise.all([chain.stop(), short.stop()]);
 });
 
-it('networks, with every slot committed or some left out', async () => {
-  const random = seededRandom(SEED);
-  for (let i = 0; i < 4; i++) await compare(stepsOf(randomGraph(random), random, { elements: 2, every: 1 + (i % 4) }));
+const random = seededRandom(SEED);
+
+it(`whole evidence of every kind, seed ${SEED}`, async () => {
+  const { verdicts } = await compareWhole(chain, random, 3_600, LIMIT);
+  expect(verdicts['fault']).toBeGreaterThan(500);
+  expect(verdicts['right']).toBeGreaterThan(500);
+});
+
+it(`narrow evidence and changes of it, seed ${SEED}`, async () => {
+  const { verdicts } = await compareNarrow(chain, random, 400, LIMIT);
+  expect(verdicts['invalid']).toBeGreaterThan(50);
+});
+
+it(`sums, seed ${SEED}`, async () => {
+  const { verdicts } = await compareSums(short, random, 300, SHORT_LIMIT);
+  expect(verdicts['fault']).toBeGreaterThan(20);
 });

@@ -240,8 +240,37 @@ export class GameFixture {
 
   /** A claim of its own batch, bound. */
   async job(trace: TestTrace, change: Partial<Receipt> = {}, orderChange: Partial<JobOrder> = {}): Promise<Job> {
+    return this.#posted(trace, change, await this.order(orderChange));
+  }
+
+  /** An order that a receipt must bind within 100. */
+  async shortOrder(): Promise<JobOrder> {
+    const deliverBy = (await this.now()) + 2 * gamePolicy.minDeliver;
+    return this.order({ deliverBy, validUntil: deliverBy });
+  }
+
+  /**
+   * A claim whose receipt a lazy poster commits so long after the last time at which it binds its order; until 2 before that
+   * time nobody can end the order for him.
+   */
+  async lateJob(trace: TestTrace, order: JobOrder, late: number): Promise<Job> {
+    return this.#posted(trace, {}, order, async () => {
+      for (const time of [order.deliverBy - 3, order.deliverBy - 2]) {
+        const refused = await refusal(this.#mined('stranger', this.client.escrow.expireCall(order), time));
+        if (refused !== 'NotExpired') throw new Error(`an order that has time left: ${refused}`);
+      }
+      return order.deliverBy + late;
+    });
+  }
+
+  /** @param wait gives the time of the commit, when the order is open */
+  async #posted(
+    trace: TestTrace,
+    change: Partial<Receipt>,
+    order: JobOrder,
+    wait?: () => Promise<number>,
+  ): Promise<Job> {
     const { domain, escrow, rollup } = this.client;
-    const order = await this.order(orderChange);
     const signed = {
       order,
       requesterSignature: await signOrder(order, domain, wallets.requester),
@@ -265,7 +294,7 @@ export class GameFixture {
     };
     const posted = [{ receipt, signature: await signReceipt(receipt, domain, wallets.signer) }];
     const call = rollup.commitCall(order.lane, order.policyHash, posted, receipt.orderHash);
-    const { hash } = await this.#mined('stranger', call);
+    const { hash } = await this.#mined('stranger', call, await wait?.());
     const named = rollup.batchHashOf(order.lane, order.policyHash, posted, receipt.orderHash, addressOf('stranger'));
     const header = (await rollup.headerIn(hash, named))!;
     const job: Job = {

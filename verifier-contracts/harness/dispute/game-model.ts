@@ -346,9 +346,6 @@ function playFreeze(terms: ModelTerms, state: GameState, { do: what, by }: Of<'f
 /** Why nobody can act on the claim any more. */
 function endedBy(terms: ModelTerms, state: GameState): string[] {
   const result = resultOf(terms, state);
-  // Of one that a second receipt killed both hold behind its end: the game asks Escrow only of what the clock leaves open.
-  const byReceiptOnly = state.reward === null && overdueOf(terms, state) === null;
-  if (result === 'dead' && byReceiptOnly && clockOf(state) > untilOf(terms, state)) return ['ClaimDead', 'ClaimFinal'];
   if (result === 'dead') return ['ClaimDead'];
   return result === 'final' ? ['ClaimFinal'] : [];
 }

@@ -53,6 +53,8 @@ export interface Stage {
 }
 
 const BPS = 10_000;
+/** Above the base fee, which falls from 1 gwei on. */
+const GAS_PRICE = 2_000_000_000n;
 const LOCK = Number(gamePolicy.minLock);
 const PRICE = 1_500_000;
 const AMOUNT = 1_000_000;
@@ -109,17 +111,32 @@ export class GamePlayer {
     private readonly base: Ledger,
   ) {}
 
-  /** @throws Error where model and contracts differ, with what was played until then */
-  static async play(fixture: GameFixture, stage: Stage, calls: readonly Timed[]): Promise<GameState> {
+  /**
+   * Calls of one time stand in one block, in their order.
+   * @param posted by whom the batch is committed: at once, or so many units before the last time at which it binds the order.
+   * @throws Error where model and contracts differ, with what was played until then
+   */
+  static async play(
+    fixture: GameFixture,
+    stage: Stage,
+    calls: readonly Timed[],
+    posted: 'at once' | { readonly before: number } = 'at once',
+  ): Promise<GameState> {
     return fixture.apart(async () => {
-      const job = await fixture.job(stage.trace);
+      const job = await (posted === 'at once'
+        ? fixture.job(stage.trace)
+        : fixture.lateJob(stage.trace, await fixture.shortOrder(), -posted.before));
       const player = new GamePlayer(fixture, stage, job, await fixture.ledger());
       let state = begin(stage.terms);
-      for (const [i, timed] of calls.entries()) {
+      for (let i = 0; i < calls.length;) {
+        const { time } = calls[i]!;
+        const end = calls.findIndex((one, k) => k > i && one.time !== time);
+        const block = calls.slice(i, end < 0 ? calls.length : end);
+        i += block.length;
         try {
-          state = await player.#step(state, timed);
+          state = await player.#block(state, time, block);
         } catch (error) {
-          const way = calls.slice(0, i + 1).map(({ time, call }) => `${time} ${JSON.stringify(call)}`);
+          const way = calls.slice(0, i).map((one) => `${one.time} ${JSON.stringify(one.call)}`);
           throw new Error(`${(error as Error).message}\n  ${way.join('\n  ')}`, { cause: error });
         }
       }
@@ -127,28 +144,48 @@ export class GamePlayer {
     });
   }
 
-  async #step(before: GameState, { time, call }: Timed): Promise<GameState> {
+  async #block(before: GameState, time: number, block: readonly Timed[]): Promise<GameState> {
     const { terms } = this.stage;
-    const at = { ...before, time };
-    const played = play(terms, at, call);
-    const raw = this.job.header.committedAt + time;
-    const error = await this.#mine(call.by as Party, await this.#callOf(call), raw);
-    if (played.refused === null ? error !== null : error === null || !played.refused.includes(error))
-      throw new Error(
-        `the model says ${played.refused?.join(' or ') ?? 'accepted'}, the contract ${error ?? 'accepted'}`,
-      );
-    const state = played.refused === null ? played.state : at;
-    if (played.refused === null && call.do === 'demand') this.job.demanded.push(this.stage.nodes[call.node]!);
+    const errors = await this.#mine(block, this.job.header.committedAt + time);
+    let state = { ...before, time };
+    for (const [i, { call }] of block.entries()) {
+      const played = play(terms, state, call);
+      const error = errors[i]!;
+      if (played.refused === null ? error !== null : error === null || !played.refused.includes(error))
+        throw new Error(
+          `call ${i}: the model says ${played.refused?.join(' or ') ?? 'accepted'}, the contract ${error ?? 'accepted'}`,
+        );
+      if (played.refused !== null) continue;
+      state = played.state;
+      if (call.do === 'demand') this.job.demanded.push(this.stage.nodes[call.node]!);
+    }
     await this.#compare(state);
     return state;
   }
 
-  /** @return the error; null where it was not refused */
-  async #mine(from: Party, { to, data }: Call, time: number): Promise<string | null> {
+  /** @return the error of each; null where it was not refused */
+  async #mine(block: readonly Timed[], time: number): Promise<(string | null)[]> {
     const { provider } = this.fixture;
+    const alone = block.length === 1;
+    if (!alone) await provider.send('evm_setAutomine', [false]);
     await provider.send('evm_setNextBlockTimestamp', [time]);
-    const transaction = { from: addressOf(from), to, data, gas: '0xf00000' };
-    const hash = (await provider.send('eth_sendTransaction', [transaction])) as Hex;
+    const hashes: Hex[] = [];
+    for (const [i, { call }] of block.entries()) {
+      const { to, data } = await this.#callOf(call);
+      // Who pays more comes first.
+      const gasPrice = `0x${(GAS_PRICE * BigInt(block.length - i)).toString(16)}`;
+      const transaction = { from: addressOf(call.by as Party), to, data, gas: '0xf00000', gasPrice };
+      hashes.push((await provider.send('eth_sendTransaction', [transaction])) as Hex);
+    }
+    if (!alone) {
+      await provider.send('evm_mine', []);
+      await provider.send('evm_setAutomine', [true]);
+    }
+    return Promise.all(hashes.map((hash) => this.#errorOf(hash)));
+  }
+
+  async #errorOf(hash: Hex): Promise<string | null> {
+    const { provider } = this.fixture;
     if ((await minedReceipt(provider, hash)).status === '0x1') return null;
     const tracer = { tracer: 'callTracer' };
     const trace = (await provider.send('debug_traceTransaction', [hash, tracer])) as { output?: string };

@@ -1,8 +1,9 @@
 /**
  * Games with the contracts' own times and amounts: by chance, and few that together meet everything that any game met.
  *
- * A call's time is the next unit, or T - 1, T or T + 1 of a deadline that lies ahead. An honest side has its turn at every
- * time, whatever the others do.
+ * A call's time is the next unit, or T - 1, T or T + 1 of a deadline that lies ahead, or that of the call before it, in the
+ * same block. An honest side has its turn at every time, whatever the others do; what it calls may find theirs before it in
+ * its block.
  */
 import { id } from 'ethers';
 import type { Hex } from '../../../receipts/types.js';
@@ -166,6 +167,9 @@ interface Side {
   readonly wait: number;
 }
 
+/** A block holds one more call of the others with one in so many. */
+const CROWD = 4;
+
 /** Times that an honest side keeps for others: one call of theirs can come before its own, and then it is asked first. */
 const SLACK = 3;
 
@@ -201,6 +205,7 @@ export interface Game {
  */
 export function randomGame(terms: ModelTerms, roll: Dice, length: number, honest: Honest): Game {
   const side = sideOf(terms, roll, honest);
+  const most = 2 * length;
   const calls: Timed[] = [];
   const labels = new Set<string>();
   let state = begin(terms);
@@ -211,19 +216,27 @@ export function randomGame(terms: ModelTerms, roll: Dice, length: number, honest
     calls.push({ time, call });
     state = played.refused === null ? played.state : at;
   };
+  /** Calls of the others in one block. */
+  const crowd = (time: number): void => {
+    do take(time, likelyCall(terms, { ...state, time }, roll, honest));
+    while (roll(CROWD) === 0);
+  };
   /** Calls of the honest side, at once and then until before `time`. */
   const pass = (time: number): void => {
     for (let next = state.time + 1, last: GameCall | null = null; last !== null || next < time; next++) {
       last = honestCall(terms, { ...state, time: next }, side);
-      if (last !== null) take(next, last);
+      if (last === null) continue;
+      // It was sent before it could know.
+      if (calls.length < most && roll(CROWD) === 0) crowd(next);
+      take(next, last);
+      if (calls.length < most && roll(CROWD) === 0) crowd(next);
     }
   };
   for (let i = 0; i < length; i++) {
     pass(state.time + 2);
     const time = nextTime(terms, state, roll, 5);
     pass(time);
-    const at = Math.max(time, state.time + 1);
-    take(at, likelyCall(terms, { ...state, time: at }, roll, honest));
+    crowd(Math.max(time, state.time + 1));
   }
   // Then nobody is hostile any more. All that is open comes to its end by what anybody may call.
   for (let [ahead] = moments(terms, state); ahead !== undefined; [ahead] = moments(terms, state)) {

@@ -199,6 +199,52 @@ export function freeCalls(terms: ModelTerms, state: GameState): GameCall[] {
   return calls;
 }
 
+/**
+ * Keys that were seen, by 64 bits of a hash of each: 8 bytes, where the key's text has a hundred. Of n states one is taken for
+ * another and left out with a probability of n^2 / 2^65: 10^-5 for ten million.
+ */
+class Seen {
+  size = 0;
+  /** Open addressing; two words an entry, both zero where there is none. */
+  #words = new Uint32Array(2 ** 16);
+
+  /** False where it was there. */
+  add(key: string): boolean {
+    let [a, b] = [0x9e3779b9, 0x85ebca6b];
+    for (let i = 0; i < key.length; i++) {
+      const c = key.charCodeAt(i);
+      a = Math.imul(a ^ c, 0x01000193);
+      b = Math.imul((b ^ c) + (b >>> 15), 0xcc9e2d51);
+    }
+    a = Math.imul(a ^ (a >>> 16) ^ b, 0x7feb352d);
+    b = Math.imul(b ^ (b >>> 13), 0x846ca68b);
+    a ^= a >>> 15;
+    b ^= b >>> 16;
+    if (!this.#put(a >>> 0, b >>> 0 || 1)) return false;
+    if (++this.size > this.#words.length / 4) this.#grow();
+    return true;
+  }
+
+  #put(a: number, b: number): boolean {
+    const words = this.#words;
+    const mask = words.length - 1;
+    for (let at = (2 * a) & mask; ; at = (at + 2) & mask) {
+      if (words[at + 1] === 0) {
+        words[at] = a;
+        words[at + 1] = b;
+        return true;
+      }
+      if (words[at] === a && words[at + 1] === b) return false;
+    }
+  }
+
+  #grow(): void {
+    const old = this.#words;
+    this.#words = new Uint32Array(2 * old.length);
+    for (let at = 0; at < old.length; at += 2) if (old[at + 1] !== 0) this.#put(old[at]!, old[at + 1]!);
+  }
+}
+
 /** Steps from a way: by calls of whoever plays, and by time. */
 type Expand = (way: Way, take: (next: Way) => void, count: () => void) => void;
 
@@ -208,15 +254,13 @@ function explore(
   expand: Expand,
   end: (state: GameState, way: Way) => void,
 ): Omit<Explored, 'labels'> {
-  const seen = new Set<string>();
+  const seen = new Seen();
   let [played, ends] = [0, 0];
   // A layer for each number of calls left, so that a state is met first with the most of them.
   const layers: Way[][] = Array.from({ length: calls + 1 }, () => []);
   const take = (next: Way): void => {
     const key = `${next.phase}${keyOf(next.state)}`;
-    if (seen.has(key)) return;
-    seen.add(key);
-    layers[next.left]!.push(next);
+    if (seen.add(key)) layers[next.left]!.push(next);
   };
   take({ state: begin(terms), phase: 0, left: calls, before: null, step: '' });
   for (let left = calls; left >= 0; left--) {
@@ -328,15 +372,19 @@ export function endOf({ order, reward, timedOut }: GameState): string {
   return [order.cause, reward?.to ?? timedOut].filter((part) => part !== null).join(' to ');
 }
 
-/** He has no key of the executor's, and no fault to show. */
+/** Challengers and helpers who have no key of the executor's, and no fault to show. */
 function accusations(terms: ModelTerms, state: GameState): GameCall[] {
+  const challengers = named(state, 'watcher', 'hostile');
+  const helpers = named(state, 'helper', 'stranger');
   const calls: GameCall[] = [];
-  for (const [n] of terms.nodes.entries()) calls.push({ do: 'demand', by: 'hostile', node: n });
-  for (const { node: n } of waitingOf(state)) calls.push({ do: 'answer', by: 'hostile', node: n });
-  calls.push({ do: 'prove', by: 'hostile', fault: 0, beneficiary: 'hostile', found: false });
-  calls.push({ do: 'timeout', by: 'hostile' }, { do: 'settle', by: 'hostile' });
-  calls.push({ do: 'demandOutput', by: REQUESTER, part: 0 }, { do: 'answerOutput', by: 'hostile', part: 0 });
-  calls.push({ do: 'close', by: 'hostile', nodes: allNodes(state) });
+  for (const [n] of terms.nodes.entries()) for (const by of challengers) calls.push({ do: 'demand', by, node: n });
+  for (const { node: n } of waitingOf(state)) for (const by of helpers) calls.push({ do: 'answer', by, node: n });
+  for (const beneficiary of challengers)
+    calls.push({ do: 'prove', by: beneficiary, fault: 0, beneficiary, found: false });
+  for (const by of helpers) calls.push({ do: 'timeout', by }, { do: 'settle', by });
+  calls.push({ do: 'demandOutput', by: REQUESTER, part: 0 });
+  for (const by of helpers) calls.push({ do: 'answerOutput', by, part: 0 });
+  calls.push({ do: 'close', by: 'helper', nodes: allNodes(state) });
   return calls;
 }
 

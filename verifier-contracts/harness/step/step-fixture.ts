@@ -24,8 +24,22 @@ export type StepAnswer =
   | { readonly verdict: 'invalid' | 'undetermined'; readonly reason: string }
   | { readonly verdict: 'needsSums'; readonly length: number };
 
+/** Steps of several elements on one piece of evidence. */
+export interface StepQuestions {
+  readonly receipt: Receipt;
+  readonly evidence: Hex;
+  readonly questions: readonly { readonly element: number; readonly witness: number }[];
+}
+
+/** Of a finding the first 7 bytes of its fault's name, in hex. */
+export type ShortAnswer =
+  | { readonly verdict: 'fault'; readonly faultId: string }
+  | { readonly verdict: 'right' | 'invalid' | 'undetermined' | 'needsSums' };
+
 export interface StepChain {
   readonly harness: Contract;
+  /** Answers of IStep.judge for fault Step, all questions of all groups in a row. */
+  judgeGroups(groups: readonly StepQuestions[]): Promise<ShortAnswer[]>;
   /** Answers of IStep.judge. */
   judge(cases: readonly StepCase[]): Promise<StepAnswer[]>;
   /** Gas of a transaction that calls judge and nothing else, calldata counted. */
@@ -71,6 +85,14 @@ export async function deployStep(maxContraction: number): Promise<StepChain> {
         ];
         return answers.map(({ found, data: answer }) => answerOf(errors, found, answer));
       },
+      judgeGroups: async (groups) => {
+        const data = harness.interface.encodeFunctionData('judgeGroups', [
+          groups.map(({ receipt, evidence, questions }) => [onChain(receipt), evidence, packed(questions)]),
+        ]);
+        const result = await provider.call({ to, data, gasLimit: CALL_GAS });
+        const [answers] = harness.interface.decodeFunctionResult('judgeGroups', result) as unknown as [string];
+        return (answers.slice(2).match(/.{16}/g) ?? []).map((answer) => shortAnswerOf(errors, answer));
+      },
       transactionGas: async ({ receipt, fault, evidence }) =>
         Number(await step.getFunction('judge').estimateGas(onChain(receipt), FAULTS.indexOf(fault), evidence)),
       requireStatement: async (receipt, node, evidence) => {
@@ -88,6 +110,30 @@ export async function deployStep(maxContraction: number): Promise<StepChain> {
   } catch (error) {
     await stop();
     throw error;
+  }
+}
+
+const packed = (questions: StepQuestions['questions']): Hex => {
+  const bytes = Buffer.alloc(16 * questions.length);
+  questions.forEach(({ element, witness }, i) => {
+    bytes.writeBigUInt64BE(BigInt(element), 16 * i);
+    bytes.writeBigUInt64BE(BigInt(witness), 16 * i + 8);
+  });
+  return `0x${bytes.toString('hex')}`;
+};
+
+/** @param answer 8 bytes in hex, as StepHarness.sol gives them. */
+function shortAnswerOf(errors: Interface, answer: string): ShortAnswer {
+  if (answer.startsWith('01')) return { verdict: 'fault', faultId: answer.slice(2) };
+  switch (errors.getError(`0x${answer.slice(2, 10)}`)?.name) {
+    case 'NoFault':
+      return { verdict: 'right' };
+    case 'Undetermined':
+      return { verdict: 'undetermined' };
+    case 'NeedsSums':
+      return { verdict: 'needsSums' };
+    default:
+      return { verdict: 'invalid' };
   }
 }
 

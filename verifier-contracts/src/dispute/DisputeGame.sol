@@ -139,7 +139,7 @@ contract DisputeGame is IDisputeGame {
         override
     {
         Subject memory about = _subject(claim.receipt, claim.header, claim.index);
-        StoredClaim storage stored = _requireAlive(about, claim.header);
+        StoredClaim storage stored = _requireAlive(about, claim.header, claim.index);
         Place memory place = _place(about.claim);
         if (NodeTree.isStatement(node.kind)) IStep(step).requireStatement(claim.receipt, node, evidence);
         bytes32 nodeId = NodeTree.idOf(node);
@@ -342,7 +342,7 @@ contract DisputeGame is IDisputeGame {
         bytes32 salt
     ) external override {
         Subject memory about = _subject(settlement.receipt, settlement.header, settlement.index);
-        StoredClaim storage stored = _requireAlive(about, settlement.header);
+        StoredClaim storage stored = _requireAlive(about, settlement.header, settlement.index);
         bytes32 faultId = _judge(about.claim, settlement.receipt, fault, evidence);
         stored.marks |= KILLED;
         emit FaultProved(about.claim, faultId, fault, beneficiary);
@@ -528,16 +528,16 @@ contract DisputeGame is IDisputeGame {
     }
 
     /// @dev Requires that the claim has not ended.
-    function _requireAlive(Subject memory about, BatchHeader calldata header)
+    function _requireAlive(Subject memory about, BatchHeader calldata header, uint256 index)
         private
         view
         returns (StoredClaim storage stored)
     {
         stored = _claims[about.claim];
-        if (_isDead(stored, about.time)) revert ClaimDead(about.claim);
+        // A leaf that a second receipt killed is dead behind its end, too; its order has ended with it.
+        bool killed = about.state != OrderState.Bound && _isKilled(about.batchHash, index);
+        if (killed || _isDead(stored, about.time)) revert ClaimDead(about.claim);
         if (about.time > _until(stored, header)) revert ClaimFinal(about.claim);
-        // The order of a leaf that is neither dead nor final here has ended by a second receipt.
-        if (about.state != OrderState.Bound) revert ClaimDead(about.claim);
     }
 
     /// @dev By a second receipt of the executor's; what kills a leaf here is not in there.
