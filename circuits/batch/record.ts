@@ -48,6 +48,17 @@ export function encodeRecord(shape: BatchShape, key: VerificationKey, ports: Out
     throw new AssayError('CIRCUIT_KEY_INVALID', 'gamma is not the generator of G2: snarkjs makes no such key');
   const plan = batchPlan(shape);
   const { witness, helpers } = proofShape(plan, productShape(plan), 0);
+  const fits = (what: string, count: number, most: number): void => {
+    if (count > most)
+      throw new AssayError('BATCH_SHAPE', `${count} ${what}: the record of a circuit has room for ${most}`);
+  };
+  fits('columns of a proof', witness + helpers, 255);
+  fits('groups', shape.groups.length, 255);
+  shape.groups.forEach(({ program, receipts }, g) => {
+    fits(`receipts in group ${g}`, receipts, 65_535);
+    fits(`columns of the model of group ${g}`, plan.groups[g]!.modelChunks, 255);
+    fits(`outputs of group ${g}`, program.outputs.length, 255);
+  });
   const out = new ByteWriter();
   const points = [g1Bytes(key.alphaG1), ...[key.betaG2, key.deltaG2].map(g2Bytes), ...key.publicPoints.map(g1Bytes)];
   points.flat().forEach((bytes) => out.raw(bytes));

@@ -165,7 +165,7 @@ ${table(
     ['one machine, one operator of everything', 'operators who do not know each other'],
     [
       'a draw seeded by a block hash, which a block producer can bias',
-      'a beacon of threshold signatures (not built yet)',
+      'a beacon of threshold signatures (its contract is there, its court is not yet)',
     ],
     [
       "a quorum of named auditors, who sign what the service's audit found",

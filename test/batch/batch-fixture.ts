@@ -74,8 +74,8 @@ export interface BatchContract {
   readonly signer: Wallet;
   readonly artifacts: Artifacts;
   readonly address: string;
-  /** The claims' fields, or the name of the error. */
-  verify(evidence: Uint8Array): Promise<unknown[] | string>;
+  /** The claims' fields, or the name of the error. @param at another contract */
+  verify(evidence: Uint8Array, at?: string): Promise<unknown[] | string>;
   /** Of a transaction that calls the verifier and nothing else. */
   gasOf(evidence: Uint8Array): Promise<bigint>;
   /** Another one, or the name of the error. */
@@ -123,9 +123,11 @@ export async function startBatchContract(
     artifacts,
     address,
     deploy,
-    verify: async (evidence) => {
+    verify: async (evidence, at = address) => {
       try {
-        const claims = (await contract.getFunction('verify').staticCall(hexlify(evidence))) as {
+        const claims = (await (contract.attach(at) as Contract)
+          .getFunction('verify')
+          .staticCall(hexlify(evidence))) as {
           toArray(): unknown[];
         }[];
         return claims.map((claim) => claim.toArray());

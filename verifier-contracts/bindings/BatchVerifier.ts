@@ -9,6 +9,7 @@ export const batchVerifierAbi = [
   'error PointInvalid()',
   'error ProofInvalid()',
   'error ReceiptsOutOfRange(uint256 group, uint256 receipts)',
+  'error RecordInvalid(uint256 record)',
   'error RecordNotStored()',
   'error RecordUnknown(uint256 record)',
   'error ScalarNotCanonical()',

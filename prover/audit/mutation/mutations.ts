@@ -52,6 +52,13 @@ function refusals(read: ReadSource): Mutation[] {
     ),
     ...each(
       read,
+      'verifier/phases.ts',
+      /(?<=\n {4})requireEqual\(/g,
+      NOTHING,
+      (match, source) => `no refusal: ${following(source, match.index!)}`,
+    ),
+    ...each(
+      read,
       'plan/plan.ts',
       /\brefuse\(/g,
       NOTHING,
@@ -70,8 +77,8 @@ function absorbs(read: ReadSource): Mutation[] {
   const labels = (file: string): string[] =>
     [...read(file).matchAll(/transcript\.absorb\w+\('([^']+)'/g)].map((match) => match[1]!);
   return [
-    ...labels('verifier/verify-proof.ts').map((label) =>
-      both(label, ['verifier/verify-proof.ts', 'reference/reference-prover.ts']),
+    ...labels('verifier/phases.ts').map((label) =>
+      both(label, ['verifier/phases.ts', 'reference/reference-prover.ts']),
     ),
     ...labels('verifier/statement.ts').map((label) => both(label, ['verifier/statement.ts'])),
     both('\\$\\{label\\} round', ['verifier/sumcheck.ts', 'reference/reference-sumcheck.ts']),
@@ -84,7 +91,7 @@ function claims(read: ReadSource): Mutation[] {
     ...each(
       read,
       file,
-      /(?<=\n {2,4})column\((?=')/g,
+      /(?<=\n {4,6})column\((?=')/g,
       NOTHING,
       (match, source) => `no claim: ${following(source, match.index!)}`,
     ),
@@ -130,15 +137,15 @@ const WRITTEN: readonly Written[] = [
     'phase L: all brackets with one weight',
     [
       'plan/lookup.ts',
-      'const all = powers(lambda, 1 + witnessChunks + 2 * maxima + tableChunks).slice(1);',
-      'const all = powers(lambda, 1 + witnessChunks + 2 * maxima + tableChunks).slice(1).map(() => lambda);',
+      'const all = powersOver(field, lambda, 1 + witnessChunks + 2 * maxima + tableChunks).slice(1);',
+      'const all = powersOver(field, lambda, 1 + witnessChunks + 2 * maxima + tableChunks).slice(1).map(() => lambda);',
     ],
   ],
   [
     'phase L: tags enter no fingerprint',
-    ['plan/lookup.ts', 'const rangeTag = mul(beta2, BigInt(RANGE_TAG));', 'const rangeTag = 0n;'],
-    ['plan/lookup.ts', 'mul(beta2, mask.tag)', '0n'],
-    ['plan/lookup.ts', 'mul(beta2, row.tag)', '0n'],
+    ['plan/lookup.ts', 'const rangeTag = mul(beta2, of(RANGE_TAG));', 'const rangeTag = zero;'],
+    ['plan/lookup.ts', 'mul(beta2, mask.tag)', 'zero'],
+    ['plan/lookup.ts', 'mul(beta2, row.tag)', 'zero'],
     ['reference/reference-prover.ts', 'mul(beta2, BigInt(tag))', 'mul(0n, BigInt(tag))'],
   ],
   [
@@ -153,7 +160,7 @@ const WRITTEN: readonly Written[] = [
     ['plan/lookup.ts', 'add(row.a, mul(beta, b))', 'mul(beta, b)'],
     ['plan/lookup.ts', 'const d0 = sub(alpha, add(values.r0[c]!, rangeTag));', 'const d0 = sub(alpha, rangeTag);'],
     ['plan/lookup.ts', 'const d1 = sub(alpha, add(values.r1[c]!, rangeTag));', 'const d1 = sub(alpha, rangeTag);'],
-    ['plan/lookup.ts', 'sub(alpha, add(gap, rangeTag))', 'sub(alpha, add(mul(0n, gap), rangeTag))'],
+    ['plan/lookup.ts', 'sub(alpha, add(gap, rangeTag))', 'sub(alpha, add(mul(zero, gap), rangeTag))'],
     ['reference/reference-prover.ts', 'add(a, mul(beta, b))', 'add(mul(0n, a), mul(beta, b))'],
   ],
   [
@@ -176,13 +183,13 @@ const WRITTEN: readonly Written[] = [
   ['claims combined with one weight', ['plan/claims.ts', 'this.power = mul(this.power, this.points.lambda);', '']],
   [
     'operands combined with one weight',
-    ['verifier/verify-proof.ts', 'power = mul(power, gamma);', 'power = gamma;'],
+    ['verifier/phases.ts', 'power = mul(power, gamma);', 'power = gamma;'],
     ['reference/reference-prover.ts', 'power = mul(power, gamma);', 'power = gamma;'],
   ],
   [
     'operands not opened',
-    ['verifier/verify-proof.ts', 'claim = add(claim, mul(power, value));', 'void value;'],
-    ['verifier/verify-proof.ts', 'entries.push({ scale: power, functionals });', 'void functionals;'],
+    ['verifier/phases.ts', 'claim = add(claim, mul(power, value));', 'void value;'],
+    ['verifier/phases.ts', 'entries.push({ scale: power, functionals });', 'void functionals;'],
     [
       'reference/reference-prover.ts',
       'entries.push({ scale: power, functionals: operandClaim(plan, term, side, rho).functionals });',
@@ -191,11 +198,11 @@ const WRITTEN: readonly Written[] = [
   ],
   [
     'everything linear not opened',
-    ['verifier/verify-proof.ts', 'let claim = proof.direct;', 'let claim = 0n;'],
+    ['verifier/phases.ts', 'let claim = messages.direct;', 'let claim = zero;'],
     [
-      'verifier/verify-proof.ts',
-      'const entries: OpeningEntry[] = [{ scale: 1n, functionals: claims.direct }];',
-      'const entries: OpeningEntry[] = [];',
+      'verifier/phases.ts',
+      'const entries: OpeningEntry<E>[] = [{ scale: one, functionals: claims.direct }];',
+      'const entries: OpeningEntry<E>[] = [];',
     ],
     [
       'reference/reference-prover.ts',
@@ -205,19 +212,16 @@ const WRITTEN: readonly Written[] = [
   ],
   [
     'constants of operands forgotten',
-    ['verifier/verify-proof.ts', 'sub(i === 0 ? p : q, constant)', 'sub(i === 0 ? p : q, mul(0n, constant))'],
+    ['verifier/phases.ts', 'sub(i === 0 ? p : q, constant)', 'sub(i === 0 ? p : q, mul(zero, constant))'],
   ],
-  [
-    'terms of phase A not halved',
-    ['verifier/verify-proof.ts', 'const HALF = inverse(2n);', 'const HALF = inverse(1n);'],
-  ],
+  ['terms of phase A not halved', ['verifier/phases.ts', 'const HALF = inverse(2n);', 'const HALF = inverse(1n);']],
   [
     'shared weights left out',
-    ['verifier/verify-proof.ts', 'sharedWeightAt(plan, term, rho)', 'pow(sharedWeightAt(plan, term, rho), 0n)'],
+    ['verifier/phases.ts', 'sharedWeightAt(plan, term, rho)', '((_: unknown) => one)(sharedWeightAt(plan, term, rho))'],
   ],
   [
     'the remainder is not part of the relation',
-    ['plan/claims.ts', 'atWitness(values.q)), remainder)', 'atWitness(values.q)), mul(0n, remainder))'],
+    ['plan/claims.ts', 'atWitness(values.q)), remainder)', 'atWitness(values.q)), mul(zero, remainder))'],
   ],
   [
     'graphs number their tables each for itself',
@@ -277,8 +281,8 @@ const WRITTEN: readonly Written[] = [
     'a round is drawn before it is absorbed',
     [
       'verifier/sumcheck.ts',
-      '    transcript.absorbScalars(`${label} round`, coefficients);\n    const r = transcript.challenge(`${label} point`);\n',
-      '    const r = transcript.challenge(`${label} point`);\n    transcript.absorbScalars(`${label} round`, coefficients);\n',
+      'transcript.absorbScalars(`${label} round`, coefficients);\n      const r = transcript.challenge(`${label} point`);\n',
+      'const r = transcript.challenge(`${label} point`);\n      transcript.absorbScalars(`${label} round`, coefficients);\n',
     ],
     [
       'reference/reference-sumcheck.ts',
@@ -288,7 +292,7 @@ const WRITTEN: readonly Written[] = [
   ],
   [
     'beta is alpha',
-    ['verifier/verify-proof.ts', "const beta = transcript.challenge('beta');", 'const beta = alpha;'],
+    ['verifier/phases.ts', "const beta = transcript.challenge('beta');", 'const beta = alpha;'],
     ['reference/reference-prover.ts', "const beta = transcript.challenge('beta');", 'const beta = alpha;'],
   ],
 ];

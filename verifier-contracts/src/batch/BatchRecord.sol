@@ -83,14 +83,33 @@ library BatchRecord {
                 mstore(0x40, and(add(add(cursor, size), 0x1f), not(0x1f)))
                 mstore(record, keccak256(cursor, size))
             }
+            _parse(record, cursor);
+        }
+    }
+
+    /// @notice Has the record at least one group, and exactly the bytes that its numbers ask for?
+    /// @dev What lies beyond the end of one that is cut is read as whatever memory holds there.
+    function isWhole(bytes memory encoded) internal pure returns (bool) {
+        uint256 cursor;
+        assembly ("memory-safe") {
+            cursor := add(encoded, 0x20)
+        }
+        Record memory record;
+        uint256 end = _parse(record, cursor);
+        return record.groups.length > 0 && end == cursor + encoded.length;
+    }
+
+    /// @return end where the record ends
+    function _parse(Record memory record, uint256 cursor) private pure returns (uint256 end) {
+        unchecked {
             record.key = cursor;
-            cursor += HEAD_BYTES;
-            uint256 head = _read(cursor - 3, 3);
+            end = cursor + HEAD_BYTES;
+            uint256 head = _read(end - 3, 3);
             record.n = head >> 16;
             record.proofColumns = (head >> 8) & 0xff;
             record.groups = new Group[](head & 0xff);
             for (uint256 g = 0; g < record.groups.length; ++g) {
-                cursor = _group(record.groups[g], cursor);
+                end = _group(record.groups[g], end);
             }
         }
     }

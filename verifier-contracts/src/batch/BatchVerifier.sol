@@ -38,6 +38,8 @@ contract BatchVerifier is IProofVerifier, Srs {
     error KeyInvalid(uint256 record);
     /// @notice The secrets of the development set-up are public: anybody can forge proofs under it.
     error KeyDevelopment(uint256 record);
+    /// @notice A record is cut, has bytes left over, or names no group.
+    error RecordInvalid(uint256 record);
     /// @notice There is no record of that number.
     error RecordUnknown(uint256 record);
     /// @notice More receipts are to count than the circuit has room for, or none.
@@ -426,7 +428,7 @@ contract BatchVerifier is IProofVerifier, Srs {
 
     /// @dev What circuits/setup/require-production-key.ts refuses; and every point must be one of its group.
     function _requireKey(bytes memory record, uint256 index) private view {
-        if (record.length < BatchRecord.KEY_BYTES + 3) revert KeyInvalid(index);
+        if (record.length < BatchRecord.KEY_BYTES + 3 || !BatchRecord.isWhole(record)) revert RecordInvalid(index);
         uint256 key;
         assembly ("memory-safe") {
             key := add(record, 0x20)
