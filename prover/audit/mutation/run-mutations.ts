@@ -26,7 +26,10 @@ const SUITES: readonly (readonly string[])[] = [
   ['prover/plan', 'prover/program', 'prover/verifier/sumcheck.test.ts', 'prover/verifier/honest.test.ts'],
 ];
 
-const COPIED = ['common', 'graph', 'models', 'prover', 'package.json', 'tsconfig.json', 'vitest.config.ts'];
+const COPIED = ['common', 'graph', 'models', 'prover', 'package.json', 'tsconfig.json'];
+
+/** Without what the whole project's tests set up. */
+const CONFIG = 'export default { test: { testTimeout: 120_000, hookTimeout: 120_000, maxWorkers: 2 } };\n';
 
 /** @param root of the repository. */
 export function runMutations(
@@ -37,6 +40,7 @@ export function runMutations(
   const copy = mkdtempSync(path.join(tmpdir(), 'mutations-'));
   try {
     for (const entry of COPIED) cpSync(path.join(root, entry), path.join(copy, entry), { recursive: true });
+    writeFileSync(path.join(copy, 'vitest.config.ts'), CONFIG);
     symlinkSync(path.join(root, 'node_modules'), path.join(copy, 'node_modules'));
     const sources = new Map<string, string>();
     const read = (file: string): string => {
