@@ -4,9 +4,7 @@
  * order ends, its executor is suspended. What is right waits for its batch.
  */
 import { AssayError } from '../../common/errors.js';
-import { compareOutputs } from '../../sampler/index.js';
 import { evaluateGraph, outputRoot } from '../../graph/index.js';
-import type { Hex } from '../../receipts/types.js';
 import { failPoint } from '../fail-points.js';
 import { receiptFromJson, type ReceiptJson } from '../store/order-json.js';
 import { decodeValues } from '../store/values-file.js';
@@ -14,6 +12,7 @@ import type { Claim } from '../work/claim.js';
 import type { StepEnd } from '../work/runner.js';
 import type { StageContext } from './context.js';
 import { loadOrder } from './load-order.js';
+import { suspendExecutor, wrongAnswer } from './reject-answer.js';
 
 export async function joinOrder(context: StageContext, claim: Claim): Promise<StepEnd> {
   const { database, store, bundles, clock } = context;
@@ -32,12 +31,7 @@ export async function joinOrder(context: StageContext, claim: Claim): Promise<St
   failPoint('join.after-evaluate');
   if (outputRoot(bundle.graph, shown, order.items) === receipt.outputRoot)
     return { kind: 'advance', next: 'sealing', write: () => Promise.resolve() };
-  // For the error's text alone.
-  const stated = await store.get(row.output_file).then(
-    (bytes) => decodeValues(bytes, row.output_file),
-    () => null,
-  );
-  const error = wrongAnswer(receipt.executor, orderHash, stated === null ? null : compareOutputs(shown, stated));
+  const error = await wrongAnswer(store, receipt, shown, row.output_file);
   return {
     kind: 'advance',
     next: 'expire',
@@ -47,15 +41,7 @@ export async function joinOrder(context: StageContext, claim: Claim): Promise<St
         `UPDATE assay.orders SET outcome = 'rejected', error = $2, ended_at = $3 WHERE order_hash = $1`,
         [orderHash, JSON.stringify(error), now],
       );
-      await tx.execute(
-        'UPDATE assay.nodes SET suspended_at = $2, reason = $3 WHERE address = $1 AND suspended_at IS NULL',
-        [receipt.executor, now, `wrong answer to order ${orderHash}, as the model itself shows`],
-      );
+      await suspendExecutor(tx, receipt, 'the model itself', now);
     },
   };
 }
-
-const wrongAnswer = (executor: Hex, orderHash: Hex, difference: ReturnType<typeof compareOutputs> | null): AssayError =>
-  new AssayError('EXECUTOR_WRONG', `Executor ${executor} answered order ${orderHash} wrongly.`, {
-    meta: { executor, orderHash, difference },
-  });

@@ -14,7 +14,6 @@ import { AssayError } from '../../common/errors.js';
 import { evaluateGraph, outputRoot, type Bundle } from '../../graph/index.js';
 import { encodeProgram } from '../../prover/program/encode-program.js';
 import type { Hex, Receipt } from '../../receipts/types.js';
-import { compareOutputs } from '../../sampler/index.js';
 import type { Queryable } from '../database/database.js';
 import { failPoint } from '../fail-points.js';
 import { receiptFromJson, type ReceiptJson } from '../store/order-json.js';
@@ -25,6 +24,7 @@ import { checkOrderProof } from '../zk/check-proof.js';
 import type { StageContext } from './context.js';
 import { loadOrder } from './load-order.js';
 import { proverError } from './prove.js';
+import { suspendExecutor, wrongAnswer } from './reject-answer.js';
 import { within } from './within.js';
 
 /** Proofs that do not hold, before the order is given up. */
@@ -89,20 +89,13 @@ export async function verifyOrderProof(context: StageContext, claim: Claim): Pro
     };
   }
   requireModelsKey(bundle, inputs, receipt);
-  // For the error's text alone: a file that cannot be read does not hold up the verdict.
-  const outputs = await store.get(row.output_file).then(
-    (bytes) => decodeValues(bytes, row.output_file),
-    () => null,
-  );
+  const error = await wrongAnswer(store, receipt, shown.outputs, row.output_file);
   return {
     kind: 'advance',
     next: 'expire',
     write: async (tx) => {
-      await writeFinding(tx, context, orderHash, 'executor-wrong', wrongAnswer(receipt, shown.outputs, outputs));
-      await tx.execute(
-        'UPDATE assay.nodes SET suspended_at = $2, reason = $3 WHERE address = $1 AND suspended_at IS NULL',
-        [receipt.executor, context.clock(), `wrong answer to order ${orderHash}, as its proof shows`],
-      );
+      await writeFinding(tx, context, orderHash, 'executor-wrong', error);
+      await suspendExecutor(tx, receipt, 'its proof', context.clock());
     },
   };
 }
@@ -150,19 +143,6 @@ async function refused({ database }: StageContext, { subject, attempt }: Claim, 
       ]);
     },
   };
-}
-
-/** @param outputs the executor's; null where they cannot be read */
-function wrongAnswer(
-  receipt: Receipt,
-  shown: readonly Int32Array[],
-  outputs: readonly Int32Array[] | null,
-): AssayError {
-  const { executor, orderHash } = receipt;
-  const difference = outputs === null ? null : compareOutputs(shown, outputs);
-  return new AssayError('EXECUTOR_WRONG', `Executor ${executor} answered order ${orderHash} wrongly.`, {
-    meta: { executor, orderHash, difference },
-  });
 }
 
 async function writeFinding(
