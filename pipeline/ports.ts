@@ -149,11 +149,14 @@ export interface BatchProverPort {
   readonly name: string;
   /**
    * What an order names as its input root that is to be proved in a batch; null where no circuit takes the model with so
-   * many items.
+   * many items and without another model beside it.
    */
   inputRootOf(bundle: Bundle, inputs: readonly Int32Array[], items: number): Hex | null;
-  /** The largest batch that a circuit makes of these, the first ones of each model; null where none does. */
-  choose(waiting: readonly WaitingOrder[]): BatchChoice | null;
+  /**
+   * The largest batch that a circuit makes of these, the first ones of each model; null where none does.
+   * @param overdue the first order must be in it
+   */
+  choose(waiting: readonly WaitingOrder[], overdue: boolean): BatchChoice | null;
   /**
    * @param jobs in the order that `choose` gave.
    * @returns what the contract takes, checked here as it will check it.

@@ -10,18 +10,14 @@
 import { hexToBytes } from '@noble/hashes/utils.js';
 import { ByteWriter } from '../../prover/files/bytes.js';
 import { toBytes } from '../../prover/field/fr.js';
-import type { ModelRoots } from '../../graph/commitment/digest-of-roots.js';
 import type { Groth16Proof } from '../prove/groth16-proof.js';
 import type { JointProof } from './prove-joint.js';
 import { g1Bytes, g2Bytes } from './record.js';
 import { receiptLayout, splitReceipts } from './statement.js';
 import type { BatchShape } from './types.js';
 
+/** Of a group: hashes of the orders of the receipts that count, 32 bytes each, the first ones of the group. */
 export interface EvidenceGroup {
-  /** Of the model. */
-  readonly roots: Omit<ModelRoots, 'digest'>;
-  readonly commitments: readonly Uint8Array[];
-  /** Hashes of the orders of the receipts that count, 32 bytes each: the first ones of the group. */
   readonly contexts: readonly Uint8Array[];
 }
 
@@ -31,7 +27,7 @@ export function encodeEvidence(
   shape: BatchShape,
   { joined, statement, c, opening }: Pick<JointProof, 'joined' | 'statement' | 'c' | 'opening'>,
   proof: Groth16Proof,
-  groups: readonly Pick<EvidenceGroup, 'contexts'>[],
+  groups: readonly EvidenceGroup[],
 ): Uint8Array {
   const out = new ByteWriter().u8(record).raw(toBytes(c));
   [...g1Bytes(proof.a), ...g2Bytes(proof.b), ...g1Bytes(proof.c)].forEach((bytes) => out.raw(bytes));

@@ -11,7 +11,7 @@
  * Contexts are the hashes of the orders of the receipts that count: a copied proof serves no other orders.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { concatBytes, hexToBytes } from '@noble/hashes/utils.js';
+import { concatBytes } from '@noble/hashes/utils.js';
 import { FR_MODULUS } from '../../prover/field/bn254.params.js';
 import { fromBytes, toBytes } from '../../prover/field/fr.js';
 import { pointLimbs } from '../poseidon/transcript.js';
@@ -69,6 +69,3 @@ export function batchSeed(
 }
 
 export const batchRho = (seed: Uint8Array): bigint => fromBytes(seed) % FR_MODULUS;
-
-/** 0x-hex to bytes. */
-export const bytes32 = (hex: string): Uint8Array => hexToBytes(hex.slice(2));

@@ -19,7 +19,7 @@ const uint32 = (value: number): Uint8Array => {
 
 export const itemsOf = ({ receipts, itemsPerReceipt }: BatchGroupShape): number => receipts * itemsPerReceipt;
 
-export const jobGroups = ({ groups }: BatchShape): JobGroup[] =>
+const jobGroups = ({ groups }: BatchShape): JobGroup[] =>
   groups.map((group) => ({ program: group.program, items: itemsOf(group) }));
 
 export const batchPlan = (shape: BatchShape): Plan => makePlan(jobGroups(shape), shape.n);

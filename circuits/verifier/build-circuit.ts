@@ -151,7 +151,7 @@ export function buildVerifierCircuit(shape: BatchShape): VerifierCircuit {
 }
 
 /** The words of each item with their indices. */
-export function itemWords<E>(indices: readonly number[], vector: readonly E[]): [number, E][][] {
+function itemWords<E>(indices: readonly number[], vector: readonly E[]): [number, E][][] {
   return Array.from({ length: vector.length / indices.length }, (_, item) =>
     indices.map((index, i): [number, E] => [index, vector[item * indices.length + i]!]),
   );

@@ -4,13 +4,13 @@ import { AssayError, asAssayError } from '../../common/errors.js';
 import type { BatchCircuit } from '../../circuits/batch/batch-circuit.js';
 import { wrapJoint } from '../../circuits/batch/batch-circuit.js';
 import { encodeEvidence } from '../../circuits/batch/evidence.js';
-import { batchInputRoot, programOf } from '../../circuits/batch/input-root.js';
+import { batchInputRoot, programHashOf, programOf } from '../../circuits/batch/input-root.js';
 import { proveJointApart } from '../../circuits/batch/prove-joint-apart.js';
 import { claimedOutputRoot, verifyBatch } from '../../circuits/batch/verify-batch.js';
 import type { BatchPlace } from '../../circuits/batch/joined.js';
+import type { BatchGroupShape, BatchShape } from '../../circuits/batch/types.js';
 import { encodeBundle, type Bundle } from '../../graph/index.js';
 import type { OpeningKey } from '../../prover/opening/types.js';
-import { programHash } from '../../prover/program/encode-program.js';
 import type { BatchChoice, BatchJob, BatchProverPort, WaitingOrder } from '../ports.js';
 import type { SrsSource } from './prover-messages.js';
 
@@ -38,20 +38,23 @@ const DEFAULT_BUDGET_BYTES = 3 * 2 ** 30;
 export function batchProver(options: BatchProverOptions): BatchProverPort {
   const { srs, openingKey, circuits, threads, name = 'batch prover' } = options;
   const { memoryBudgetBytes = DEFAULT_BUDGET_BYTES } = options;
+  const shapes = circuits.map(({ circuit }) => circuit.shape);
   return {
     name,
     inputRootOf: (bundle, inputs, items) => {
-      const fits = circuits.some(({ circuit }) =>
-        circuit.shape.groups.some((group) => group.itemsPerReceipt === items && isOf(group.program, bundle)),
+      // One that waits for no other model: else the order might wait for one that never comes.
+      const fits = shapes.some(
+        ({ groups: [group, ...others] }) =>
+          others.length === 0 && group!.itemsPerReceipt === items && isOf(group!, bundle),
       );
       return fits ? batchInputRoot(bundle.graph, inputs, items) : null;
     },
-    choose: (waiting) => chooseCircuit(circuits, waiting),
+    choose: (waiting, overdue) => chooseCircuit(shapes, waiting, overdue),
     prove: async (index, jobs) => {
       const { circuit, place } = circuits[index]!;
       const { shape } = circuit;
       const groups = shape.groups.map((group) => {
-        const own = jobs.filter(({ bundle }) => isOf(group.program, bundle));
+        const own = jobs.filter(({ bundle }) => isOf(group, bundle));
         return { group, own, contexts: own.map(({ orderHash }) => hexToBytes(orderHash.slice(2))) };
       });
       try {
@@ -102,32 +105,33 @@ function requireOutputs(
   });
 }
 
-/** Programs of bundles by hash, and of circuits' groups. */
-const isOf = (program: Parameters<typeof programHash>[0], { graph }: Bundle): boolean => {
-  const [a, b] = [programHash(program), programHash(programOf(graph))];
-  return a.every((byte, i) => byte === b[i]);
-};
+/** Is the model one that the group proves? */
+const isOf = ({ program }: BatchGroupShape, { graph }: Bundle): boolean =>
+  programHashOf(program) === programHashOf(programOf(graph));
 
 /**
- * The circuit that takes most of the orders, the first ones of each model, every group at least one. Models with one
- * program but different weights do not share a group, which proves one model.
+ * The circuit that takes most of the orders: of each of its groups' models the first ones that wait, at least one. Models
+ * with one program but different weights do not share a group, which proves one model.
+ * @param overdue only circuits that take the first order
  */
 export function chooseCircuit(
-  circuits: readonly PlacedCircuit[],
+  shapes: readonly BatchShape[],
   waiting: readonly WaitingOrder[],
+  overdue: boolean,
 ): BatchChoice | null {
   let best: BatchChoice | null = null;
-  circuits.forEach(({ circuit: { shape } }, index) => {
-    const orders = shape.groups.map(({ program, receipts, itemsPerReceipt }) => {
-      const fitting = waiting.filter(({ bundle, items }) => items === itemsPerReceipt && isOf(program, bundle));
-      return fitting.filter(({ bundle }) => bundle.digest === fitting[0]!.bundle.digest).slice(0, receipts);
+  shapes.forEach(({ groups }, circuit) => {
+    const orders = groups.map((group) => {
+      const fitting = waiting.filter(({ bundle, items }) => items === group.itemsPerReceipt && isOf(group, bundle));
+      return fitting.filter(({ bundle }) => bundle.digest === fitting[0]!.bundle.digest).slice(0, group.receipts);
     });
     if (orders.some(({ length }) => length === 0)) return;
     const choice = {
-      circuit: index,
+      circuit,
       orders: orders.flatMap((own) => own.map(({ orderHash }) => orderHash)),
-      full: orders.every((own, g) => own.length === shape.groups[g]!.receipts),
+      full: orders.every((own, g) => own.length === groups[g]!.receipts),
     };
+    if (overdue && !choice.orders.includes(waiting[0]!.orderHash)) return;
     if (best === null || choice.orders.length > best.orders.length) best = choice;
   });
   return best;

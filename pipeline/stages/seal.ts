@@ -73,8 +73,9 @@ async function sealRecursive(context: StageContext, ageMs: number, now: number):
       return { orderHash, bundle: await bundles.get(order.modelDigest), items: order.items };
     }),
   );
-  const choice = batchProver.choose(waiting);
-  if (choice === null || (!choice.full && Number(first.signed_at) > now - ageMs)) return null;
+  const overdue = Number(first.signed_at) <= now - ageMs;
+  const choice = batchProver.choose(waiting, overdue);
+  if (choice === null || (!choice.full && !overdue)) return null;
   const sealed = await seal(context, { lane: 'zk', policy_hash: first.policy_hash }, choice.orders.length, now, choice);
   if (sealed !== null) failPoint('seal.after-commit');
   return sealed;
