@@ -198,10 +198,11 @@ export function proveModel(
   items: number,
   context: Uint8Array,
   maxColumns = 1,
+  samples = 40,
 ): DirectJob {
   const model = shippedModel(name);
   const bundle = compileModel(readOnnx(readFileSync(model.file), model.file), {
-    calibration: calibrationSamples(name, 40),
+    calibration: calibrationSamples(name, samples),
   });
   const built = buildProgram(bundle.graph);
   const n = chooseColumnBits([{ program: built.program, items }], maxColumns);
