@@ -162,6 +162,7 @@ ${table(
   ['here', 'in earnest'],
   [
     ["anvil's well-known keys, a reference string whose secret is public", 'own keys, the powers of a public ceremony'],
+    ['a key of the batch circuit whose secrets are public', 'a ceremony for each circuit'],
     ['one machine, one operator of everything', 'operators who do not know each other'],
     [
       'a draw seeded by a block hash, which a block producer can bias',
